@@ -10,6 +10,7 @@ import { recordAttempts } from '../store/deliveries/record/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import { version } from '../version.ts';
+import { fileBudget } from './open-files.ts';
 import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
 import { type RequestKeys, SigningKeyCache } from './signing-key-cache.ts';
 
@@ -38,6 +39,7 @@ export function createAttemptTools(
       ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
       proxy: config.EGRESS_PROXY,
       sourceAddress: config.EGRESS_BIND,
+      maxKept: fileBudget(config).kept,
     }),
     keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),
     schedule: config.RETRY_SCHEDULE,
@@ -50,7 +52,7 @@ export function createAttemptTools(
 
 /**
  * Prepares, signs and sends one request: a first attempt, a retry and a redelivery alike. Rejects only for an error on
- * our side (the store is unavailable or its key was changed), and then nothing was sent.
+ * our side (the store is unavailable, its key was changed, or no file or port is free), and then nothing was sent.
  */
 export async function makeAttempt(tools: AttemptTools, delivery: Claimed): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();

@@ -13,6 +13,8 @@ import { partitionsJob } from './jobs/partitions.ts';
 import { retentionJob } from './jobs/retention.ts';
 import { sweepJob } from './jobs/sweep.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
+import type { LocalResource } from './local-shortage.ts';
+import { fileBudget } from './open-files.ts';
 import type { Workers } from './worker-health.ts';
 
 export type DeliveryOptions = {
@@ -38,7 +40,19 @@ export type Delivery = {
 
 export function createDelivery({ config, db, log, tools, metrics, counts, workers }: DeliveryOptions): Delivery {
   const health = new HealthRecorder(db);
-  const engine = new Engine({ db, config, log, tools, workers, observers: [counts, health] });
+  const { limit, slots } = fileBudget(config);
+  if (slots < config.DELIVERY_CONCURRENCY) {
+    const message =
+      'the limit of open files allows fewer requests at a time than DELIVERY_CONCURRENCY; raise LimitNOFILE (ulimit -n)';
+    log.warn({ limit, slots, DELIVERY_CONCURRENCY: config.DELIVERY_CONCURRENCY }, message);
+  }
+  const onShortage = (resource: LocalResource) => metrics.localShortages.of(resource).inc();
+  const engine = new Engine({ db, config, log, tools, slots, workers, onShortage, observers: [counts, health] });
+  metrics.registry.read(
+    'paybell_delivery_slots',
+    'Requests to receivers that this instance may have in progress: DELIVERY_CONCURRENCY, or what the limit of open files allows.',
+    () => slots,
+  );
   metrics.registry.read('paybell_attempts_in_flight', 'Requests to receivers in progress.', () => engine.inFlight);
   metrics.registry.read(
     'paybell_breakers_open',

@@ -9,6 +9,7 @@ import type { AttemptTools } from './attempt.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import type { AttemptObserver } from './delivery-metrics.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
+import type { LocalResource, LocalShortageError } from './local-shortage.ts';
 import { AttemptRunner } from './queue/attempt-runner.ts';
 import { ClaimPlanner } from './queue/claim-planner.ts';
 import { ClaimReturns } from './queue/claim-returns.ts';
@@ -22,6 +23,8 @@ const LEASE_SLACK_MS = 15_000;
 const STOP_SLACK_MS = 5_000;
 /** Deliveries held beyond those in flight: what one process sends in half a second. */
 const MAX_QUEUED = 4_096;
+/** How long nothing is sent after a shortage of files, ports or memory. */
+const SHORTAGE_PAUSE_MS = 1_000;
 /** Of the bodies that are held. With them and what they take in sockets, a process stays within a few hundred megabytes. */
 const MAX_HELD_BYTES = 128 * 1024 ** 2;
 
@@ -30,7 +33,11 @@ export type EngineOptions = {
   readonly config: Config;
   readonly log: Logger;
   readonly tools: AttemptTools;
+  /** DELIVERY_CONCURRENCY, unless the limit of open files allows less. */
+  readonly slots?: number;
   readonly observers?: readonly AttemptObserver[];
+  /** An attempt was not made, because this machine has none of these left. */
+  readonly onShortage?: (resource: LocalResource) => void;
   readonly workers?: Workers;
 };
 
@@ -49,13 +56,14 @@ export class Engine implements DirectDispatch {
   readonly #recorder: AttemptRecorder;
   readonly #suspensions: SuspensionMonitor;
   #isStopping = false;
+  #shortageLoggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: EngineOptions) {
-    const { db, config, log, tools, workers = new Workers() } = options;
+    const { db, config, log, tools, slots = config.DELIVERY_CONCURRENCY, workers = new Workers() } = options;
     const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
     const queue = new LocalQueue<Claimed>({
-      slots: config.DELIVERY_CONCURRENCY,
-      queuePlaces: Math.min(config.DELIVERY_CONCURRENCY, MAX_QUEUED),
+      slots,
+      queuePlaces: Math.min(slots, MAX_QUEUED),
       bytes: MAX_HELD_BYTES,
       destinationCap: config.DESTINATION_CONCURRENCY,
       sizeOf: ({ body }) => body?.length ?? 0,
@@ -70,6 +78,7 @@ export class Engine implements DirectDispatch {
       tools,
       returns,
       onFinished: (record) => this.#recorder.add(record),
+      onShortage: (shortage, destination) => this.#pause(shortage, destination),
       onReleased: (destination) => {
         if (planner.noteReleased(destination)) this.#claimer.wake();
       },
@@ -151,6 +160,22 @@ export class Engine implements DirectDispatch {
     this.#queue.limitDestinations(fleet);
     // It may send now to destinations that only another instance did.
     this.#claimer.scheduleScan(0);
+  }
+
+  /** A shortage of ports concerns one receiver; any other concerns every connection of the process. */
+  #pause({ resource, code }: LocalShortageError, destination: DestinationKey): void {
+    this.options.onShortage?.(resource);
+    const nowMs = performance.now();
+    if (nowMs - this.#shortageLoggedMs >= SHORTAGE_PAUSE_MS) {
+      this.#shortageLoggedMs = nowMs;
+      const message = 'deliveries are paused for a second: this machine has no room for another connection';
+      this.options.log.warn({ resource, code, inFlight: this.inFlight }, message);
+    }
+    if (resource === 'ports') this.#queue.pause(destination, SHORTAGE_PAUSE_MS);
+    else if (this.#queue.pausedForMs === 0) {
+      this.#queue.pause(null, SHORTAGE_PAUSE_MS);
+      setTimeout(() => this.#claimer.wake(), SHORTAGE_PAUSE_MS).unref();
+    }
   }
 
   #endPace(destination: DestinationKey): void {

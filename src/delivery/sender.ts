@@ -8,6 +8,7 @@ import { createHttpClient, type HttpClient } from './http/client.ts';
 import { type Deadline, Deadlines } from './http/deadline.ts';
 import { AttemptFailure, failureOf, isNotConnected } from './http/errors.ts';
 import type { HttpResponse } from './http/response-parser.ts';
+import { LocalShortageError } from './local-shortage.ts';
 import { createTargetGuard, type Resolve } from './ssrf/target-guard.ts';
 
 export interface SenderOptions {
@@ -21,6 +22,8 @@ export interface SenderOptions {
   proxy?: EgressProxy | undefined;
   /** From which all connections are made. */
   sourceAddress?: string | undefined;
+  /** Connections that are kept open between requests. */
+  maxKept?: number | undefined;
   resolve?: Resolve;
   /** Replaced by tests, which so see what would be sent. */
   client?: HttpClient;
@@ -37,7 +40,7 @@ export interface OutgoingRequest {
 }
 
 export interface Sender {
-  /** Never rejects: every failure is an outcome. */
+  /** Every failure is an outcome. Rejects with a `LocalShortageError` alone, before anything was sent. */
   send(request: OutgoingRequest): Promise<Outcome>;
 }
 
@@ -48,9 +51,9 @@ const MAX_REMEMBERED_URLS = 10_000;
 export function createSender(options: SenderOptions): Sender {
   const { timeoutMs, allowInsecureTargets, userAgent, resolve } = options;
   const guard = createTargetGuard({ allowInsecureTargets, ...(resolve && { resolve }) });
-  const { proxy, sourceAddress } = options;
+  const { proxy, sourceAddress, maxKept } = options;
   const client =
-    options.client ?? createHttpClient({ trustedCa: trustedCaWith(options.extraCa), proxy, sourceAddress });
+    options.client ?? createHttpClient({ trustedCa: trustedCaWith(options.extraCa), proxy, sourceAddress, maxKept });
   // The proxy connects from an address of its own.
   const source = proxy === undefined ? sourceAddress : undefined;
   const targets = new BoundedMap<string, Target | null>(MAX_REMEMBERED_URLS);
@@ -80,7 +83,7 @@ export function createSender(options: SenderOptions): Sender {
         const peer = { address, port, isSecure, serverName };
         return await client({ entityId, peer, certificate, head, body }, deadline);
       } catch (thrown) {
-        // Without a route to a host's IPv6 address, its IPv4 address may still be reachable.
+        // Without a route to a host's IPv6 address, its IPv4 address may still be reachable, and may have a free port.
         if (!isNotConnected(thrown)) throw thrown;
         failure = thrown;
       }
@@ -97,6 +100,7 @@ export function createSender(options: SenderOptions): Sender {
         const response = { kind: 'response', statusCode, retryAfter, body, durationMs: since(startedAtMs) } as const;
         return headers === undefined ? response : { ...response, headers };
       } catch (thrown) {
+        if (thrown instanceof LocalShortageError) throw thrown;
         const { error, detail } = failureOf(thrown);
         const durationMs = since(startedAtMs);
         const outcome = { kind: 'error', error, durationMs, ...(detail !== undefined && { detail }) } as const;

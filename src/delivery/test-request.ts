@@ -1,18 +1,21 @@
 import type { Webhook } from '../contract/webhooks.ts';
 import { destinationKey } from '../domain/post-url.ts';
+import type { Claimed } from '../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
+import { LocalShortageError } from './local-shortage.ts';
 
 export type TestRequest = { eventId: string; deliveryId: string; endpointNo: number; body: string };
 
-/** Makes one attempt outside the queue, prepared, signed and sent like any other. */
-export function sendTestRequest(
+/** Makes one attempt outside the queue, prepared, signed and sent like any other. Nothing repeats it after a shortage. */
+export async function sendTestRequest(
   tools: AttemptTools,
   { entityId, revision }: { entityId: string; revision: number },
   webhook: Webhook,
   { eventId, deliveryId, endpointNo, body }: TestRequest,
 ): Promise<AttemptRecord> {
-  return makeAttempt(tools, {
+  const startedAtMs = tools.nowMs();
+  const delivery: Claimed = {
     entityId,
     deliveryId,
     destination: destinationKey(entityId, webhook.postUrl),
@@ -32,11 +35,18 @@ export function sendTestRequest(
     steps: 0,
     postUrl: webhook.postUrl,
     generation: 0,
-    createdAtMs: tools.nowMs(),
+    createdAtMs: startedAtMs,
     failingSinceMs: null,
     body,
     trace: null,
     revision,
-    acceptedAtMs: tools.nowMs(),
-  });
+    acceptedAtMs: startedAtMs,
+  };
+  try {
+    return await makeAttempt(tools, delivery);
+  } catch (error) {
+    if (!(error instanceof LocalShortageError)) throw error;
+    const outcome = { kind: 'error', error: 'failed', durationMs: 0, detail: error.code } as const;
+    return { delivery, startedAtMs, outcome, next: { status: 'failed', steps: 1, delayMs: null, suspend: null } };
+  }
 }

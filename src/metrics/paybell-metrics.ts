@@ -22,6 +22,7 @@ export class Metrics {
   readonly deliveries: Family<Counter>;
   readonly attempts: Family<Counter>;
   readonly attemptSeconds: Histogram;
+  readonly localShortages: Family<Counter>;
   readonly latencySeconds: Histogram;
   readonly storeSeconds: Family<Histogram>;
   readonly storeWaitSeconds: Family<Histogram>;
@@ -62,6 +63,11 @@ export class Metrics {
       'paybell_attempt_duration_seconds',
       'Duration of an attempt.',
       ATTEMPT_SECONDS,
+    );
+    this.localShortages = registry.counters(
+      'paybell_local_shortages_total',
+      'Attempts that were not made because this machine had no free open files, ports or memory.',
+      ['resource'],
     );
     this.latencySeconds = registry.histogram(
       'paybell_delivery_receipt_seconds',

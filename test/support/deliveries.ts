@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/config.ts';
 import type { AttemptTools } from '../../src/delivery/attempt.ts';
 import { Engine } from '../../src/delivery/engine.ts';
+import type { LocalResource } from '../../src/delivery/local-shortage.ts';
 import type { OutgoingRequest, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import type { Workers } from '../../src/delivery/worker-health.ts';
@@ -277,6 +278,7 @@ export type EngineOptions = {
   tools?: Partial<AttemptTools>;
   log?: Logger;
   workers?: Workers;
+  onShortage?: (resource: LocalResource) => void;
 };
 
 /** The middle of the jitter: every step is as long as it is written. */
@@ -285,7 +287,7 @@ const middle = () => 0.5;
 export function createEngine(
   db: Database,
   sender: Sender,
-  { settings, tools, log, workers }: EngineOptions = {},
+  { settings, tools, log, workers, onShortage }: EngineOptions = {},
 ): Engine {
   const config = loadConfig(settings ?? {});
   return new Engine({
@@ -293,6 +295,7 @@ export function createEngine(
     config,
     log: log ?? createLogger('silent'),
     ...(workers && { workers }),
+    ...(onShortage && { onShortage }),
     tools: {
       sender,
       keys: new SigningKeyCache(db, TEST_BOX, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),

@@ -2,8 +2,10 @@ import { createSecureContext } from 'node:tls';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { EgressProxy } from '../../config/egress.ts';
 import type { ClientCertificate } from '../../domain/endpoints/client-certificate.ts';
+import { LocalShortageError } from '../local-shortage.ts';
 import { type Connection, openConnection, type Peer, type Route, StaleConnectionError } from './connection.ts';
 import type { Deadline } from './deadline.ts';
+import { AttemptFailure } from './errors.ts';
 import { EgressTunnels } from './proxy.ts';
 import type { HttpResponse } from './response-parser.ts';
 
@@ -28,6 +30,8 @@ export type HttpClientOptions = {
   readonly proxy?: EgressProxy | undefined;
   /** Of every connection, also of those to the proxy. */
   readonly sourceAddress?: string | undefined;
+  /** Connections that are kept open between requests. */
+  readonly maxKept?: number | undefined;
 };
 
 /**
@@ -37,7 +41,7 @@ export type HttpClientOptions = {
  */
 export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const routes = new Routes(options);
-  const pool = new ConnectionPool();
+  const pool = new ConnectionPool(options.maxKept ?? MAX_KEPT);
   return async ({ entityId, peer, certificate = null, head, body }, deadline) => {
     const key = `${keyOf(entityId, peer)} ${certificate?.id ?? ''} ${routes.name}`;
     const idle = pool.take(key);
@@ -49,9 +53,15 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
         if (!(error instanceof StaleConnectionError)) throw error;
       }
     }
-    const connection = await pool.open(key, peer, routes.routeWith(certificate), deadline);
+    const opening = pool.open(key, peer, routes.routeWith(certificate), deadline);
+    const connection = await (idle === null ? opening : opening.catch(failAsReset));
     return connection.send(head, body, deadline);
   };
+}
+
+/** The receiver may have read the request from the connection that it closed, so the attempt counts in any case. */
+function failAsReset(error: unknown): never {
+  throw error instanceof LocalShortageError ? new AttemptFailure('reset', error.code) : error;
 }
 
 /** Each has the certificates that it trusts, which are about 0.3 MB where EXTRA_CA_FILE adds to them. */
@@ -86,7 +96,7 @@ class Routes {
 
 /** Most receivers close connections that are idle for five seconds or more, so ours are closed before that. */
 const MAX_IDLE_MS = 4_000;
-const MAX_IDLE = 1_024;
+const MAX_KEPT = 1_024;
 const SWEEP_EVERY_MS = 1_000;
 /** How long a peer that sent surplus bytes gets a connection for each request. */
 const SURPLUS_REMEMBERED_MS = 10 * 60_000;
@@ -94,6 +104,8 @@ const MAX_SURPLUS_REMEMBERED = 10_000;
 
 /** Connections that are kept open between requests. */
 class ConnectionPool {
+  constructor(private readonly maxKept: number) {}
+
   readonly #idle = new Map<string, Connection[]>();
   #idleCount = 0;
   /**
@@ -122,7 +134,7 @@ class ConnectionPool {
   }
 
   #keep(key: string, connection: Connection): void {
-    if (this.#idleCount >= MAX_IDLE || this.#sendsSurplus(key)) {
+    if (this.#idleCount >= this.maxKept || this.#sendsSurplus(key)) {
       connection.close();
       return;
     }

@@ -1,5 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { shortageIn } from '../local-shortage.ts';
 import type { Deadline } from './deadline.ts';
 import { AttemptFailure, failureFrom, failureOf } from './errors.ts';
 import type { EgressTunnels } from './proxy.ts';
@@ -52,8 +53,8 @@ export function openConnection(
 
 function whenReady(
   socket: Socket,
-  { isSecure }: Peer,
-  { sourceAddress }: Route,
+  { isSecure, address }: Peer,
+  { sourceAddress, proxy }: Route,
   owner: ConnectionOwner,
   deadline: Deadline,
 ): Promise<Connection> {
@@ -74,7 +75,12 @@ function whenReady(
     // Created here, so that the socket is never without a listener for its errors.
     resolve(new Connection(socket, owner));
   };
-  const onError = (error: Error) => fail(failureFrom(error, sourceAddress));
+  const onError = (error: Error) => {
+    const failure = failureFrom(error, sourceAddress);
+    // A tunnel is open already, and the address of EGRESS_BIND has a separate error.
+    const mayBeShort = proxy === null && failure.error !== 'source_address';
+    fail((mayBeShort ? shortageIn(error, address) : null) ?? failure);
+  };
   const onClose = () => fail(CLOSED);
   socket.on(event, onReady).on('close', onClose).on('error', onError);
   deadline.watch(fail);

@@ -1,4 +1,5 @@
 import type { AttemptError } from '../../domain/attempt.ts';
+import { codeOf } from '../error-code.ts';
 
 /** Thrown when an attempt ends without a response, and turned into its outcome by the sender. */
 export class AttemptFailure extends Error {
@@ -55,8 +56,4 @@ export function failureFrom(thrown: unknown, sourceAddress: string | null): Atte
 export function isNotConnected(thrown: unknown): boolean {
   const { error } = failureOf(thrown);
   return error === 'refused' || error === 'unreachable';
-}
-
-export function codeOf(thrown: unknown): string | null {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : null;
 }

@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { describeProxy, type EgressProxy } from '../../config/egress.ts';
+import { codeOf } from '../error-code.ts';
+import { fileShortage, type LocalShortageError, shortageIn } from '../local-shortage.ts';
 import type { Deadline } from './deadline.ts';
-import { AttemptFailure, codeOf, failureFrom } from './errors.ts';
+import { AttemptFailure, failureFrom } from './errors.ts';
 
 const MAX_HEAD_BYTES = 8 * 1024;
 const OPENING = 'HTTP/1.';
@@ -40,7 +42,7 @@ export class EgressTunnels {
       deadline.unwatch();
       socket.off('connect', onConnect).off('data', onData).off('error', onError).off('close', onClose);
     };
-    const fail = (failure: AttemptFailure) => {
+    const fail = (failure: AttemptFailure | LocalShortageError) => {
       stopListening();
       socket.destroy();
       reject(failure);
@@ -85,11 +87,12 @@ export class EgressTunnels {
     return `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${credentials}\r\n`;
   }
 
-  #failureOf(error: Error): AttemptFailure {
+  #failureOf(error: Error): AttemptFailure | LocalShortageError {
     const failure = failureFrom(error, this.sourceAddress);
-    return failure.error === 'source_address'
-      ? failure
-      : new AttemptFailure('proxy_unreachable', codeOf(error) ?? undefined);
+    if (failure.error === 'source_address') return failure;
+    // The lookup of the proxy's name fails too if no file can be opened.
+    const shortage = shortageIn(error, this.proxy.host) ?? fileShortage();
+    return shortage ?? new AttemptFailure('proxy_unreachable', codeOf(error) ?? undefined);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../../log.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import { LocalShortageError } from '../local-shortage.ts';
 import type { ClaimReturns } from './claim-returns.ts';
 import type { AttemptResult } from './destination-health.ts';
 import type { LocalQueue } from './local-queue.ts';
@@ -16,6 +17,8 @@ export type AttemptRunnerOptions = {
   /** Takes what is not attempted. */
   readonly returns: Pick<ClaimReturns, 'add'>;
   readonly onFinished: (record: AttemptRecord) => void;
+  /** Nothing was sent to the destination, because this machine has no room for another connection. */
+  readonly onShortage: (shortage: LocalShortageError, destination: DestinationKey) => void;
   /** A delivery to the destination has left the queue. */
   readonly onReleased: (destination: DestinationKey) => void;
 };
@@ -94,7 +97,8 @@ export class AttemptRunner {
     try {
       record = await makeAttempt(this.options.tools, delivery);
     } catch (error) {
-      this.#abandon(delivery, error);
+      if (error instanceof LocalShortageError) this.#postpone(delivery, error);
+      else this.#abandon(delivery, error);
       return;
     }
     this.options.onFinished(record);
@@ -107,6 +111,13 @@ export class AttemptRunner {
     this.forget(delivery);
     const message = 'a delivery could not be prepared; it is retried when its lease expires';
     this.options.log.warn({ err: error, entityId, deliveryId, ...traceIdsOf(trace) }, message);
+    this.#finish(delivery, 'other', 0);
+  }
+
+  /** Returns the claim as it was: another instance may have room, and this one tries again after its pause. */
+  #postpone(delivery: Claimed, shortage: LocalShortageError): void {
+    this.options.onShortage(shortage, delivery.destination);
+    this.#return([delivery]);
     this.#finish(delivery, 'other', 0);
   }
 

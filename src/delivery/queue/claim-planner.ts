@@ -30,7 +30,7 @@ export type Plan = {
 
 type Slots = Pick<
   LocalQueue<never>,
-  'healthClass' | 'holds' | 'isStocked' | 'pacedForMs' | 'reserve' | 'release' | 'sendsTo'
+  'healthClass' | 'holds' | 'isStocked' | 'pacedForMs' | 'pausedForMs' | 'reserve' | 'release' | 'sendsTo'
 >;
 
 /**
@@ -38,7 +38,7 @@ type Slots = Pick<
  *
  *   waiting        in its ring, for its turn and for a slot       → planned, full
  *   full           it holds deliveries and has no room for more   → waiting, as soon as one of those ends
- *   paced          its rate limit allows no other attempt yet     → waiting, as soon as it does
+ *   paced          its rate limit or a pause allows no attempt    → waiting, as soon as it does
  *   planned        a claim for it is being made                   → waiting if it may have more, else gone
  *   planned again  the same, and more has become due since        → waiting
  *
@@ -84,7 +84,7 @@ export class ClaimPlanner {
     return !this.#isScanned || this.#places.has(destination);
   }
 
-  /** The rate limit of the destination allows another attempt. */
+  /** The rate limit or the pause of the destination allows another attempt. */
   notePaced(destination: DestinationKey): void {
     if (this.#places.get(destination) === 'paced') this.#wait(destination, true);
   }
@@ -98,6 +98,7 @@ export class ClaimPlanner {
   }
 
   plan(): Plan {
+    if (this.slots.pausedForMs > 0) return { claims: [], isCut: false };
     const claims: PlannedClaim[] = [];
     let rows = 0;
     let emptyTurns = 0;

@@ -25,7 +25,8 @@ import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.
  *
  * so nothing that is queued here depends on another destination. The window of the destination (`DestinationHealth`)
  * and what others use (`SlotShares`) decide how many slots it may have. One with a rate limit (`Pace`) holds no more than may
- * start at once, so that what waits for its turn waits in the store.
+ * start at once, so that what waits for its turn waits in the store. While a destination is paused, or all are, none is
+ * reserved.
  */
 
 /** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
@@ -59,6 +60,7 @@ type State<Delivery> = {
   queue: Queued<Delivery>[];
   inFlight: number;
   slots: number;
+  pausedUntilMs: number;
   /** As `SlotShares` has counted it: how many deliveries beyond the slots, and slots of which class. */
   countedQueued: number;
   countedClass: HealthClass;
@@ -76,6 +78,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   #fleet: FleetShare | null = null;
   #inFlight = 0;
   #breakersOpen = 0;
+  #pausedUntilMs = 0;
 
   constructor(private readonly options: LocalQueueOptions<Delivery>) {
     this.#shares = new SlotShares(options);
@@ -135,15 +138,29 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return state !== undefined && state.countedQueued > 0 && state.countedQueued * 2 > state.health.maxQueued;
   }
 
-  /** How long the rate limit of the destination keeps another delivery from it; 0 where it does not. */
+  /** How long its rate limit or a pause keeps another delivery from the destination; 0 without either. */
   pacedForMs(destination: DestinationKey): number {
     const state = this.#states.get(destination);
-    return state?.pace?.waitMs(waitingIn(state) + 1, this.#nowMs()) ?? 0;
+    if (state === undefined) return 0;
+    const nowMs = this.#nowMs();
+    return Math.max(0, state.pausedUntilMs - nowMs, state.pace?.waitMs(waitingIn(state) + 1, nowMs) ?? 0);
+  }
+
+  /** How long all destinations are paused. */
+  get pausedForMs(): number {
+    return this.#pausedUntilMs === 0 ? 0 : Math.max(0, this.#pausedUntilMs - this.#nowMs());
+  }
+
+  /** This machine has no room for more connections: to the destination, or to any. */
+  pause(destination: DestinationKey | null, ms: number): void {
+    const untilMs = this.#nowMs() + ms;
+    if (destination === null) this.#pausedUntilMs = untilMs;
+    else this.#stateOf(destination).pausedUntilMs = untilMs;
   }
 
   /** Reserves up to `most` places at the destination, and returns how many. */
   reserve(destination: DestinationKey, most = 1): number {
-    if (!this.sendsTo(destination)) return 0;
+    if (!this.sendsTo(destination) || this.pausedForMs > 0) return 0;
     const known = this.#states.get(destination);
     const state = known ?? this.#newState(destination);
     const isIdle = heldBy(state) === 0;
@@ -202,13 +219,14 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     this.#fit(state);
   }
 
-  /** The whole queue of a destination whose breaker is open or whose first delivery has waited too long. */
+  /** The whole queue of a destination that is paused, whose breaker is open or whose first delivery has waited too long. */
   takeOverdue(destination: DestinationKey): Delivery[] {
     const state = this.#states.get(destination);
     const first = state?.queue[0];
     if (state === undefined || first === undefined) return [];
+    const isPaused = Math.max(this.#pausedUntilMs, state.pausedUntilMs) > this.#nowMs();
     const isOverdue = state.health.isBreakerOpen || this.#nowMs() - first.sinceMs > MAX_WAIT_MS;
-    return isOverdue ? this.#takeQueue(state) : [];
+    return isPaused || isOverdue ? this.#takeQueue(state) : [];
   }
 
   /** All that is queued, because the process stops. */
@@ -233,6 +251,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 
   #allowedNow(state: State<Delivery>): number {
+    if (state.pausedUntilMs > 0 && state.pausedUntilMs > this.#nowMs()) return 0;
     if (state.pace === null) return Number.POSITIVE_INFINITY;
     return state.pace.available(this.#nowMs()) - waitingIn(state);
   }
@@ -288,7 +307,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   #newState(destination: DestinationKey): State<Delivery> {
     const rate = rateOf(destination);
     const limit = rate === null ? this.#limit : { ...this.#limit, ...this.#fleet?.shareOf(rate) };
-    const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
+    const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0, pausedUntilMs: 0 };
     return {
       destination,
       limit,

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { canonicalAddress, isPublicAddress } from '../../domain/ip-address.ts';
 import { addressLiteralOf } from '../../domain/post-url.ts';
+import { fileShortage } from '../local-shortage.ts';
 import { localAddresses } from './local-addresses.ts';
 
 /** All addresses of a name; rejects or returns none if the name does not resolve. */
@@ -17,7 +18,7 @@ export type GuardedTarget =
 /** A host as the URL parser writes it; `literal` if the caller knows already whether it is an address. */
 export type Host = { readonly hostname: string; readonly literal?: string | null };
 
-/** Synchronous if no lookup is needed. */
+/** Synchronous if no lookup is needed. Rejects with a `LocalShortageError` if this process cannot look up a name now. */
 export type TargetGuard = (host: Host) => GuardedTarget | Promise<GuardedTarget>;
 
 export interface TargetGuardOptions {
@@ -60,7 +61,13 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
 
   const startLookup = (hostname: string): Promise<GuardedTarget> => {
     const target = resolve(hostname)
-      .then(check, (): GuardedTarget => ({ ok: false, error: 'dns' }))
+      .then(check, (): GuardedTarget => {
+        const shortage = fileShortage();
+        if (shortage === null) return { ok: false, error: 'dns' };
+        // The next attempt looks up the name again.
+        if (lookups.get(hostname) === lookup) lookups.delete(hostname);
+        throw shortage;
+      })
       .then((found) => {
         Object.assign(lookup, { target: found, sinceMs: nowMs(), ttlMs: CACHE_TTL_MS });
         return found;

@@ -137,11 +137,11 @@ onSuiteEngine('the checks of the instances', (store) => {
 describe('the check of the open files', () => {
   const config = loadConfig({ DELIVERY_CONCURRENCY: '2000' });
 
-  test('warns when DELIVERY_CONCURRENCY and FEED_LIMIT may need more than the limit, and says how to fix it', () => {
-    expect(checkOpenFiles(config, 3_124)).toMatchObject({ state: 'ok' });
-    expect(checkOpenFiles(config, 3_123)).toMatchObject({
+  test('warns if the limit allows fewer requests at a time than DELIVERY_CONCURRENCY, and says how to fix it', () => {
+    expect(checkOpenFiles(config, 3_467)).toMatchObject({ state: 'ok' });
+    expect(checkOpenFiles(config, 1_024)).toMatchObject({
       state: 'warning',
-      found: expect.stringContaining('at most 3123, but DELIVERY_CONCURRENCY=2000 and FEED_LIMIT=100 may need 3124'),
+      found: 'at most 1024, enough for 535 requests at a time instead of DELIVERY_CONCURRENCY=2000',
       fix: expect.stringContaining('LimitNOFILE'),
     });
   });

@@ -40,6 +40,44 @@ function attempt(queue: LocalQueue<Delivery>, result: AttemptResult, times = 1, 
   }
 }
 
+describe('a pause', () => {
+  test('keeps deliveries from one destination until it ends, and from no other', () => {
+    let nowMs = 0;
+    const queue = newQueue({ nowMs: () => nowMs });
+    expect([hold(queue, HERE), hold(queue, THERE)]).toEqual([1, 1]);
+    queue.pause(HERE, 1_000);
+    for (const destination of [HERE, THERE]) queue.finish({ destination }, 'other', 0);
+    expect([hold(queue, HERE), hold(queue, THERE)]).toEqual([0, 1]);
+    expect([queue.pacedForMs(HERE), queue.pacedForMs(THERE), queue.pausedForMs]).toEqual([1_000, 0, 0]);
+    nowMs = 1_000;
+    expect([hold(queue, HERE), queue.pacedForMs(HERE)]).toEqual([1, 0]);
+    queue.checkSums();
+  });
+
+  test('keeps deliveries from all destinations until it ends', () => {
+    let nowMs = 0;
+    const queue = newQueue({ nowMs: () => nowMs });
+    queue.pause(null, 1_000);
+    expect([hold(queue, HERE), hold(queue, THERE), queue.pausedForMs]).toEqual([0, 0, 1_000]);
+    nowMs = 1_000;
+    expect([hold(queue, HERE), hold(queue, THERE), queue.pausedForMs]).toEqual([1, 1, 0]);
+    queue.checkSums();
+  });
+
+  test.each([HERE, null])('gives back the deliveries that wait in the queue of the destination: %p', (paused) => {
+    let nowMs = 0;
+    const queue = newQueue({ nowMs: () => nowMs, destinationCap: 1 });
+    attempt(queue, 'success', 3, 1);
+    expect(hold(queue, HERE, 5)).toBe(5);
+    queue.pause(paused, 1_000);
+    queue.finish({ destination: HERE }, 'other', 0);
+    expect(queue.takeOverdue(HERE)).toHaveLength(4);
+    nowMs = 1_000;
+    expect(hold(queue, HERE)).toBe(1);
+    queue.checkSums();
+  });
+});
+
 describe('a destination', () => {
   test('has one attempt in flight until the first success, then up to its cap, and gets the room back', () => {
     const queue = newQueue({ destinationCap: 3 });
