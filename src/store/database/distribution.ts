@@ -25,7 +25,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   webhook_counts: 'on the coordinator',
   webhook_health: 'on the coordinator',
   payload_filters: 'on the coordinator',
-  option_changes: 'on the coordinator',
+  option_changes: 'reference',
   redeliveries: 'on the coordinator',
   sources: 'on the coordinator',
   chains: 'reference',

@@ -34,7 +34,9 @@ export function citusDialect(plain: Dialect): Dialect {
     planForClaims: `select ${plain.nowMs} as now_ms`,
     lookUp: (join, table, alias, key) => {
       const conditions = Object.entries(key).map(([column, value]) => `${alias}.${column} = ${value}`);
-      return `${join === 'cross join' ? 'join' : join} ${table} ${alias} on ${conditions.join(' and ')}${OF_ENTITY(alias)}`;
+      // Tables without an entity column are on every server.
+      const ofEntity = 'entity_id' in key ? OF_ENTITY(alias) : '';
+      return `${join === 'cross join' ? 'join' : join} ${table} ${alias} on ${conditions.join(' and ')}${ofEntity}`;
     },
     rowsOf: (table, list, key) => ({
       from: list,
