@@ -46,8 +46,8 @@ export const redelivery: readonly Mutant[] = [
     name: 'bulk-takes-later-events',
     what: 'sends also what was accepted after a bulk redelivery was started',
     file: 'store/deliveries/redeliver/search.ts',
-    find: 'untilMs: Math.min(scope.untilMs ?? untilMs, untilMs)',
-    replace: 'untilMs: scope.untilMs',
+    find: 'const narrowed = narrow(scope, search.untilMs);',
+    replace: 'const narrowed = scope;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'takes what matched at the start' },
   },
   {
