@@ -77,6 +77,8 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
     `${dialect.planForClaims}, ${isListened(dialect)}`,
     dialect.isDistributed ? events.slice(0, 1).map(({ entityId }) => entityKey(dialect, entityId)) : [],
   );
+  // If the statement after it fails first, nothing waits for this one, and its failure would end the process.
+  beginning.catch(() => undefined);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, textOf);
   const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];

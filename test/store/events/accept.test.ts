@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
-import type { Queries } from '../../../src/store/database/database.ts';
+import { type Queries, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
@@ -91,6 +91,25 @@ onEveryEngine('accepting events', (store) => {
     // 1, 2, 4, 8, 16 and 32 rows.
     expect([...texts.values()].map(({ size }) => size)).toEqual([6, 6]);
     expect(await countEvents(entityId)).toBe(820);
+  });
+
+  test('fails with the database, and leaves no rejection that nothing handles and that would end the process', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const outage = async () => {
+      await Bun.sleep(1);
+      throw new StoreUnavailableError('gone');
+    };
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const accepting = store.db.transaction((queries) => {
+      const all = () => Promise.reject(new StoreUnavailableError('gone'));
+      return acceptEvents(alteredQueries(queries, { get: outage, all }), store.db.dialect, [newEvent(entityId)]);
+    });
+    expect((await rejection(accepting)).message).toContain('gone');
+    await Bun.sleep(10);
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
   });
 
   test('stores the event and all its deliveries or nothing', async () => {
