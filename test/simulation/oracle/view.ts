@@ -46,7 +46,7 @@ export type StoreView = {
 
 type Row = {
   readonly id: SqlUuid;
-  readonly event_no: SqlUuid | null;
+  readonly may_be_received: SqlInteger | null;
   readonly webhook_no: SqlInteger;
   readonly status: SqlInteger | null;
   readonly attempts: SqlInteger;
@@ -56,16 +56,17 @@ type QueuedRow = Row & Readonly<Record<'due_ms' | 'lease_ms' | 'generation' | 'b
 type FactRow = Readonly<Record<'id' | 'transaction_hash' | 'state', string>> & { readonly revision: SqlInteger };
 type EventRow = { readonly no: SqlUuid; readonly event_id: string | null; readonly event: string };
 
-const EVENT_DIGITS = 28;
+/** Of an id, before the round and the number of the queue. */
+const EVENT_DIGITS = 22;
 
 export async function readView(db: Database): Promise<StoreView> {
   return db.snapshot(async (queries) => {
     const { hexOf } = db.dialect;
     const queued = await queries.all<QueuedRow>(
-      `select q.id, q.event_no, q.webhook_no, q.recorded as status, q.attempts, q.error, q.due_ms, q.lease_ms, q.generation, h.blocked
+      `select q.id, q.may_be_received, q.webhook_no, q.recorded as status, q.attempts, q.error, q.due_ms, q.lease_ms, q.generation, h.blocked
        from queue q join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no order by q.id`,
     );
-    const columns = 'id, event_no, webhook_no, status, attempts, error';
+    const columns = 'id, may_be_received, webhook_no, status, attempts, error';
     const recorded = await queries.all<Row>(`select ${columns} from deliveries order by id`);
     const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by id`);
     const removedEvents = await queries.all<EventRow>('select no, event_id, event from simulated_events');
@@ -80,7 +81,7 @@ export async function readView(db: Database): Promise<StoreView> {
     const eventOf = new Map(events.map((one) => [hexOf(one.no).slice(0, EVENT_DIGITS), one]));
     const webhookOf = new Map(heads.map((head) => [Number(head.webhook_no), head.webhook_id]));
     const viewOf = (row: Row, place: DeliveryView['place']): DeliveryView => {
-      const event = eventOf.get(hexOf(row.event_no ?? row.id).slice(0, EVENT_DIGITS));
+      const event = eventOf.get(hexOf(row.id).slice(0, EVENT_DIGITS));
       const status = row.status === null ? null : statusOfCode(Number(row.status));
       const attempts = Number(row.attempts);
       return {
@@ -89,7 +90,7 @@ export async function readView(db: Database): Promise<StoreView> {
         event: event?.event ?? '',
         webhookId: webhookOf.get(Number(row.webhook_no)) ?? null,
         ...{ place, status, attempts, error: row.error },
-        mayBeReceived: attempts > 0 || status === 'delivered' || status === 'failed',
+        mayBeReceived: attempts > 0 || Number(row.may_be_received ?? 0) === 1,
         ...{ isParked: false, isOpen: true, dueMs: 0, leaseMs: 0 },
       };
     };
@@ -166,7 +167,7 @@ export async function readTimesAhead(db: Database): Promise<TimesAhead> {
 export async function readOpenEvents(queries: Queries, { hexOf }: Dialect): Promise<ReadonlySet<string>> {
   const events = await queries.all<EventRow>('select no, event_id, event from events');
   const rows = await queries.all<{ no: SqlUuid }>(
-    `select event_no as no from fan_outs union all select coalesce(event_no, id) from queue where recorded is null
+    `select event_no as no from fan_outs union all select id from queue where recorded is null
      union all select f.event_no from facts f join fact_events e on e.entity_id = f.entity_id and e.fact_id = f.id
        where f.event_no is not null and e.event_no is null and e.event <> '${RETRACTION}'`,
   );

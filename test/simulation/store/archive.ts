@@ -5,7 +5,7 @@
  */
 
 const TABLES = [
-  'create table simulated_deliveries (entity_id UUID, id UUID, event_no UUID, webhook_no bigint, status int, attempts int, error text)',
+  'create table simulated_deliveries (entity_id UUID, id UUID, may_be_received int, webhook_no bigint, status int, attempts int, error text)',
   'create table simulated_events (entity_id UUID, no UUID, event_id text, event text)',
   'create table simulated_facts (id text, transaction_hash text, state text, revision bigint)',
 ] as const;
@@ -13,7 +13,7 @@ const TABLES = [
 const DELETED = [
   {
     table: 'deliveries',
-    keep: `insert into simulated_deliveries select OLD.entity_id, OLD.id, OLD.event_no, OLD.webhook_no, OLD.status, OLD.attempts, OLD.error`,
+    keep: `insert into simulated_deliveries select OLD.entity_id, OLD.id, OLD.may_be_received, OLD.webhook_no, OLD.status, OLD.attempts, OLD.error`,
   },
   { table: 'events', keep: 'insert into simulated_events select OLD.entity_id, OLD.no, OLD.event_id, OLD.event' },
   { table: 'facts', keep: 'insert into simulated_facts select OLD.id, OLD.transaction_hash, OLD.state, OLD.revision' },
