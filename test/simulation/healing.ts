@@ -27,8 +27,6 @@ const LOOK_MS = 5_000;
 /** Work that a hint hides has to be found after five minutes, and a retry comes after four. */
 const STANDSTILL_MS = 400_000;
 const LONGEST_MS = 3_600_000;
-/** Longer than the schedule lets a delivery wait. */
-const LONGEST_WAIT_MS = 300_000;
 
 export type Healed = {
   readonly workLeft: WorkLeft;
@@ -53,7 +51,7 @@ export async function heal(simulation: Simulation, observer: Database): Promise<
   const workLeft = await settle(simulation, observer);
   const overdue = await world.until(readOverdue(observer));
   const leftAhead = Math.max(...Object.values(await world.until(readTimesAhead(observer))));
-  if (isDone(workLeft) || leftAhead <= LONGEST_WAIT_MS) return { workLeft, timesAhead, overdue };
+  if (isDone(workLeft) || leftAhead <= 0) return { workLeft, timesAhead, overdue };
   // What was to happen within minutes by a clock that was set back since is due when the clock is right again.
   world.clockStepMs += leftAhead;
   const later = { workLeft: await settle(simulation, observer), overdue: await world.until(readOverdue(observer)) };

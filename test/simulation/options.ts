@@ -41,23 +41,7 @@ export class UsageError extends Error {
 }
 
 export function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: withShrinkValue(args),
-    options: {
-      seed: { type: 'string' },
-      seeds: { type: 'string' },
-      operations: { type: 'string' },
-      engine: { type: 'string' },
-      instances: { type: 'string' },
-      only: { type: 'string' },
-      shrink: { type: 'string' },
-      trace: { type: 'boolean' },
-      matrix: { type: 'boolean' },
-      processes: { type: 'string' },
-      out: { type: 'string' },
-      json: { type: 'boolean' },
-    },
-  });
+  const values = parse(args);
   const { engine = 'sqlite' } = values;
   if (engine !== 'sqlite' && engine !== 'postgres')
     throw new UsageError(`--engine is sqlite or postgres, not ${engine}`);
@@ -74,6 +58,20 @@ export function readOptions(args: readonly string[]): Options {
     isJson: values.json === true,
     showsMatrix: values.matrix === true,
   };
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = {
+    ...{ seed: text, seeds: text, operations: text, engine: text, instances: text, only: text, shrink: text },
+    ...{ processes: text, out: text, trace: flag, matrix: flag, json: flag },
+  };
+  try {
+    return parseArgs({ args: withShrinkValue(args), options }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** `--shrink` without a law means the first one that is broken. */

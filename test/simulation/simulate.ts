@@ -53,7 +53,11 @@ export type RunResult = Judgement & {
 
 /** An event kind that nothing is published under: its webhooks keep endpoints in existence. */
 const UNUSED = 'AgreementCancelled';
-const FIRST_WEBHOOKS = [POSTED, POSTED, POSTED, POSTED, PAID, PAID, PAID];
+/** With URLs between them that no webhook of their event has, so that webhooks can move in both directions. */
+const FIRST_WEBHOOKS = [
+  ...[1, 3, 4, 5, 7].map((url) => ({ event: POSTED, url })),
+  ...[0, 2, 5, 6].map((url) => ({ event: PAID, url })),
+];
 const LIST_LIMIT = 10_000;
 /** So that an operation draws other numbers than the schedule after it. */
 const SCHEDULE = 0x5c4ed;
@@ -64,6 +68,12 @@ class NoFaults extends DatabaseFaults {
     return 0;
   }
 }
+
+/** Errors that nothing handles: a service ends with them. */
+const unhandled: string[] = [];
+process.on('unhandledRejection', (error) => {
+  unhandled.push(`unhandled: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+});
 
 /** One run from its first operation to the verdict. */
 export async function simulate(options: RunOptions): Promise<RunResult> {
@@ -103,7 +113,8 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
   const { hash, nowMs, trace } = world;
   fleet.stop();
   await store.remove();
-  const { occurrences, unexpected } = simulation;
+  const { occurrences } = simulation;
+  const unexpected = [...simulation.unexpected, ...unhandled.splice(0)];
   return {
     ...judgement,
     hash,
@@ -131,8 +142,8 @@ async function prepare(db: Database, network: Network): Promise<string> {
 async function begin(simulation: Simulation): Promise<void> {
   const draw = new Random(1);
   for (const postUrl of FIRST_ORDERED_URLS) simulation.model.ordering.set(postUrl, new History(true));
-  for (const [index, event] of FIRST_WEBHOOKS.entries()) {
-    register(simulation, draw, `first${index}`, event, URLS[index] ?? '');
+  for (const [index, { event, url }] of FIRST_WEBHOOKS.entries()) {
+    register(simulation, draw, `first${index}`, event, URLS[url] ?? '');
   }
   await world.pass(1_000);
 }

@@ -71,6 +71,12 @@ export async function runJobs(
   { processes, environment, onResult }: WorkersOptions,
 ): Promise<void> {
   const waiting = [...jobs];
+  const isRepeated = new Set<Job>();
+  /** A machine that was suspended looks like a run that stands still. */
+  const repeated = (job: Job) => {
+    isRepeated.add(job);
+    return job;
+  };
   const work = async () => {
     let worker: Worker | null = null;
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
@@ -80,7 +86,8 @@ export async function runJobs(
       } catch (error) {
         worker.end();
         worker = null;
-        onResult({ seed: job.seed, failure: error instanceof Error ? error.message : String(error) });
+        if (!isRepeated.has(job)) waiting.push(repeated(job));
+        else onResult({ seed: job.seed, failure: error instanceof Error ? error.message : String(error) });
       }
     }
     worker?.end();

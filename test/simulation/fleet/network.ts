@@ -8,7 +8,7 @@ import type { PreparedSource } from '../../../src/store/chain/sources/sources.ts
 import type { Database } from '../../../src/store/database/database.ts';
 import { addressOf, ModelChain, type ModelTransaction, wordOf } from '../../support/chain/model-chain.ts';
 import { TOPIC } from '../../support/chain/model-decoder.ts';
-import { ModelNode } from '../../support/chain/model-node.ts';
+import { balancer, ModelNode } from '../../support/chain/model-node.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
 import { NETWORK_ID } from './settings.ts';
@@ -49,18 +49,19 @@ export class Network {
     );
   }
 
-  /** Each instance knows the health of the nodes by itself. */
+  /** Each instance knows the health of the nodes by itself. Behind the first URL, both nodes take the requests in turn. */
   nodesFor(): Nodes {
+    const exchanges = [balancer(this.nodes), ...this.nodes.slice(1).map(({ exchange }) => exchange)];
     return new Nodes(
-      this.nodes.map(
-        (node, index) =>
+      exchanges.map(
+        (exchange, index) =>
           new Node({
             name: `${NETWORK_ID}#${index + 1}`,
             chainId: NETWORK_ID,
             callsPerSecond: 1_000,
-            exchange: async (payload, ...rest) => {
+            exchange: async (payload) => {
               await world.sleep(world.random.next() * EXCHANGE_MS);
-              return node.exchange(payload, ...rest);
+              return exchange(payload);
             },
           }),
       ),

@@ -1,7 +1,7 @@
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { MAX_REORG_DEPTH } from '../fleet/network.ts';
 import { changeNow } from '../fleet/settings.ts';
-import type { PaymentModel } from '../model/model.ts';
+import type { Model, PaymentModel } from '../model/model.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
@@ -11,10 +11,17 @@ import type { Actions, Operation } from './operation.ts';
 
 /** The entity follows the first contract from the start, and the others once it has a source for them. */
 export const FIRST_CONTRACT = 1;
-const LATER_CONTRACTS = [2, 3];
+const LATER_CONTRACTS = [2, 3, 4, 5, 6, 7];
 const LATER_SHARE = 0.4;
+/** Sources that are created at the same time. */
+const SOURCES_AT_ONCE = 2;
 const MOST_SOURCES = 10;
 const DROPPED_SHARE = 0.5;
+
+/** Those that the entity follows with its next sources. */
+function nextContracts({ followed }: Model): number[] {
+  return LATER_CONTRACTS.filter((contract) => !followed.has(contract)).slice(0, SOURCES_AT_ONCE);
+}
 
 function block({ network }: Simulation) {
   network.chain.mine();
@@ -22,7 +29,8 @@ function block({ network }: Simulation) {
 }
 
 function payment({ network, model }: Simulation, draw: Random, { index }: Operation) {
-  const contract = draw.chance(LATER_SHARE) ? (draw.pick(LATER_CONTRACTS) ?? 0) : FIRST_CONTRACT;
+  // The contracts that are followed next have payments first.
+  const contract = draw.chance(LATER_SHARE) ? (draw.pick(nextContracts(model)) ?? FIRST_CONTRACT) : FIRST_CONTRACT;
   const transaction = network.transaction(contract);
   model.payments.push({ name: `p${index}`, transaction, contract, minedAtMs: world.nowMs, heldEventId: null });
   network.chain.mine([transaction]);
@@ -55,21 +63,22 @@ function bringBack({ network, model }: Simulation, draw: Random) {
   return { payment: back.name };
 }
 
-/** The entity wants the payments to all contracts, with those that have happened. */
+/** The entity wants the payments to more contracts, with those that have happened. */
 function follow(simulation: Simulation, draw: Random) {
   const { model, network, entityId } = simulation;
-  for (const contract of LATER_CONTRACTS) {
+  const next = nextContracts(model);
+  for (const contract of next) {
     simulation.request(draw, async ({ db }) => {
       await createSource(db, entityId, network.source(contract), MOST_SOURCES, changeNow());
       model.followed.add(contract);
     });
   }
-  return {};
+  return next.length === 0 ? null : {};
 }
 
 export const CHAIN_ACTIONS: Actions = {
   block: { weight: 8, begin: block },
-  follow: { weight: 1, begin: follow },
+  follow: { weight: 2, begin: follow },
   payment: { weight: 9, begin: payment },
   drop: { weight: 5, begin: drop },
   reorder: { weight: 2, begin: reorder },

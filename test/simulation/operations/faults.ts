@@ -1,4 +1,5 @@
 import type { RECEIVER_MODES } from '../fleet/receivers.ts';
+import type { Model } from '../model/model.ts';
 import { URLS } from '../model/urls.ts';
 import type { Simulation } from '../simulation.ts';
 import type { DatabaseFault } from '../store/faults.ts';
@@ -40,13 +41,20 @@ function outage({ fleet, model }: Simulation, draw: Random) {
   const byMs = draw.chance(0.3) ? 0 : (draw.chance(0.65) ? -1 : 1) * draw.next() * HOUR_MS;
   const downMs = 2_000 + draw.next() * DOWN_MS;
   for (let slot = 0; slot < fleet.size; slot++) fleet.kill(slot, downMs + draw.next() * 1_000);
-  const setClock = () => {
-    world.clockStepMs += byMs;
-    model.clockSteps.push({ atMs: world.nowMs, byMs });
-    world.note(`clock ${byMs.toFixed(0)}`);
-  };
-  asNobody(() => world.schedule(setClock, 1_000));
+  asNobody(() => world.schedule(() => setClock(model, byMs), 1_000));
   return {};
+}
+
+/** The clock is set while instances run. */
+function clock({ model }: Simulation, draw: Random) {
+  setClock(model, (draw.chance(0.65) ? -1 : 1) * draw.next() * HOUR_MS);
+  return {};
+}
+
+function setClock({ clockSteps }: Model, byMs: number): void {
+  world.clockStepMs += byMs;
+  clockSteps.push({ atMs: world.nowMs, byMs });
+  world.note(`clock ${byMs.toFixed(0)}`);
 }
 
 function database(on: DatabaseFault['on'], effect: DatabaseFault['effect']): Action['begin'] {
@@ -70,19 +78,20 @@ function node({ network }: Simulation, draw: Random) {
 }
 
 export const FAULT_ACTIONS: Actions = {
-  'receiver-fine': { weight: 3, begin: receiver('fine') },
+  'receiver-fine': { weight: 2, begin: receiver('fine') },
   'receiver-slow': { weight: 2, begin: receiver('slow') },
-  'receiver-error': { weight: 2, begin: receiver('error') },
+  'receiver-error': { weight: 4, begin: receiver('error') },
   'receiver-refused': { weight: 1, begin: receiver('refused') },
   'receiver-late': { weight: 1, begin: receiver('late') },
   'receiver-gone': { weight: 0.5, begin: receiver('gone') },
   kill: { weight: 3, begin: kill },
   freeze: { weight: 1, begin: freeze },
   outage: { weight: 1.5, begin: outage },
+  clock: { weight: 0.5, begin: clock },
   'statement-slow': { weight: 3, begin: database('statement', 'slow') },
   'statement-fails': { weight: 2, begin: database('statement', 'fails') },
-  'commit-slow': { weight: 2, begin: database('commit', 'slow') },
-  'commit-fails': { weight: 2, begin: database('commit', 'fails') },
-  'commit-unanswered': { weight: 2, begin: database('commit', 'unanswered') },
-  node: { weight: 1, begin: node },
+  'commit-slow': { weight: 3, begin: database('commit', 'slow') },
+  'commit-fails': { weight: 3, begin: database('commit', 'fails') },
+  'commit-unanswered': { weight: 3, begin: database('commit', 'unanswered') },
+  node: { weight: 2, begin: node },
 };

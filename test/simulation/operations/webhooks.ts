@@ -16,7 +16,7 @@ import type { Actions, Operation } from './operation.ts';
 
 const MOST_WEBHOOKS = 14;
 const DEFAULT_FINALITY = 'seen';
-const FINALITIES = ['seen', 'seen', 'final', '3'] as const;
+const FINALITIES = ['seen', 'seen', 'safe', 'final', '3'] as const;
 
 /** The service keeps filters by their text, so that each run of a process has its own, and begins without any. */
 function leastAmount(): number {
@@ -153,7 +153,7 @@ function remove(simulation: Simulation, draw: Random) {
 
 export const WEBHOOK_ACTIONS: Actions = {
   register: { weight: 5, begin: registerOne },
-  move: { weight: 6, begin: move },
+  move: { weight: 7, begin: move },
   filter: { weight: 4, begin: filter },
   finality: { weight: 4, begin: finality },
   suspend: { weight: 2, begin: suspend },

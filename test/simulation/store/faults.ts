@@ -12,9 +12,11 @@ export type DatabaseFault = {
 
 type Armed = DatabaseFault & { left: number };
 
-/** Of calls without a fault, how many take a moment. Instances overtake each other then. */
-const LATENT_SHARE = 0.1;
-const LATENCY_MS = 20;
+/** Of calls without a fault, how many take a moment, and of those, how many take longer. Instances overtake each other then. */
+const LATENT_SHARE = 0.15;
+const LATENCY_MS = 30;
+const LONG_SHARE = 0.1;
+const LONG_LATENCY_MS = 1_500;
 
 /** The faults that one instance meets. */
 export class DatabaseFaults {
@@ -41,6 +43,8 @@ export class DatabaseFaults {
   }
 
   latencyMs(): number {
-    return world.random.chance(LATENT_SHARE) ? world.random.next() * LATENCY_MS : 0;
+    const { random } = world;
+    if (!random.chance(LATENT_SHARE)) return 0;
+    return random.next() * (random.chance(LONG_SHARE) ? LONG_LATENCY_MS : LATENCY_MS);
   }
 }

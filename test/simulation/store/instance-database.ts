@@ -9,7 +9,7 @@ import {
   StoreUnavailableError,
 } from '../../../src/store/database/database.ts';
 import { as, asNobody, never, type Owner } from '../world/owners.ts';
-import { world } from '../world/world.ts';
+import { THAW_LOOK_MS, world } from '../world/world.ts';
 import { TimedStatements, timedQueries } from './clock.ts';
 import type { DatabaseFaults } from './faults.ts';
 import type { Notifications } from './notifications.ts';
@@ -118,7 +118,7 @@ export class InstanceDatabase implements Database {
     const before = async () => {
       await this.#statement();
       this.#requireAlive();
-      await this.#thawed();
+      await this.#thawedWithin();
     };
     return as(this.options.owner, async () => {
       this.#requireAlive();
@@ -157,17 +157,25 @@ export class InstanceDatabase implements Database {
   /** The way to the database and back. An instance that is frozen goes on later, one that was killed never. */
   async #reachable(): Promise<void> {
     const { owner, faults } = this.options;
-    const waitMs = Math.max(faults.latencyMs(), owner.frozenUntilMs - world.nowMs);
+    const waitMs = faults.latencyMs();
     if (waitMs > 0) await this.#wait(waitMs);
+    await this.#thawed();
     if (!owner.isAlive) await never();
   }
 
-  /** The server rolls back the transaction of an instance that stands still. One process alone just goes on later. */
   async #thawed(): Promise<void> {
-    const leftMs = this.options.owner.frozenUntilMs - world.nowMs;
-    if (leftMs <= 0) return;
+    const { owner } = this.options;
+    while (owner.isAlive && owner.frozenUntilMs > world.nowMs) {
+      await this.#wait(Math.min(THAW_LOOK_MS, owner.frozenUntilMs - world.nowMs));
+    }
+  }
+
+  /** The server rolls back the transaction of an instance that stands still. One process alone goes on later. */
+  async #thawedWithin(): Promise<void> {
+    const isFrozen = this.options.owner.frozenUntilMs > world.nowMs;
+    if (!isFrozen) return;
     if (this.engine === 'postgres') throw new StoreUnavailableError('the transaction stood still for too long');
-    await this.#wait(leftMs);
+    await this.#thawed();
     this.#requireAlive();
   }
 

@@ -18,6 +18,9 @@ const EPOCH_MS = 1_800_000_000_000;
 /** How long an immediate callback waits at most: immediates of different instances overtake each other. */
 const IMMEDIATE_MS = 0.05;
 
+/** How soon an instance goes on when it is no longer frozen. */
+export const THAW_LOOK_MS = 1_000;
+
 export class World {
   nowMs = 0;
   random = new Random(0);
@@ -113,12 +116,12 @@ export class World {
   #run(task: Task): void {
     const { owner } = task;
     if (task.isCancelled || owner?.isAlive === false) return;
-    if (owner !== undefined && owner.frozenUntilMs > task.atMs) {
-      task.atMs = owner.frozenUntilMs;
+    this.nowMs = Math.max(this.nowMs, task.atMs);
+    if (owner !== undefined && owner.frozenUntilMs > this.nowMs) {
+      task.atMs = Math.min(owner.frozenUntilMs, this.nowMs + THAW_LOOK_MS);
       this.#tasks.push(task);
       return;
     }
-    this.nowMs = Math.max(this.nowMs, task.atMs);
     this.tasksRun++;
     if (owner === undefined) task.run();
     else as(owner, task.run);
