@@ -25,7 +25,7 @@ import {
 import { nextSummary, readSummary, writeSummary } from './report/summary.ts';
 
 /**
- * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. `--quick` takes a minute and a half,
+ * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. Both write docs/performance.md. `--quick` takes a minute and a half,
  * `--profile` writes a CPU profile of each Paybell that was measured. Exits with 1 when a floor is missed.
  */
 
@@ -90,7 +90,7 @@ async function main(): Promise<number> {
   if (all.comparison !== null) console.log(`\n${linedUp(all.comparison.headings, all.comparison.lines)}\n`);
   const whole = chosen.length === 0;
   console.log(`Every round is in ${saveResults(all, whole)}`);
-  if (!mode.quick && (whole || all.comparison !== null)) {
+  if (!mode.quick) {
     const summary = nextSummary(readSummary(), all, whole);
     writeSummary(summary);
     publish(summary);

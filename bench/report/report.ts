@@ -102,8 +102,12 @@ export function linedUp(headings: readonly string[], rows: readonly (readonly st
   return [shown[0], widths.map((width) => '─'.repeat(width)).join('  '), ...shown.slice(1)].join('\n');
 }
 
-export function tableAsMarkdown(rows: readonly Row[]): string {
-  return asMarkdown(HEADINGS, rows.map(cells));
+/** `rows` have the date of their measurement, because a part can be measured alone. */
+export function tableAsMarkdown(rows: readonly (Row & { readonly date: string })[]): string {
+  return asMarkdown(
+    [...HEADINGS, 'date'],
+    rows.map((row) => [...cells(row), row.date]),
+  );
 }
 
 export async function describeMachine(mode: Mode): Promise<Record<string, string>> {

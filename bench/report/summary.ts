@@ -3,15 +3,19 @@ import { resolve } from 'node:path';
 import { describeMachine } from '../../docs/publish.ts';
 import type { Chart, Comparison, Results, Row } from './report.ts';
 
-/** Reads and writes the figures of the last complete run, from which docs/performance.md is generated. */
+/** Reads and writes the latest figures of each part, from which docs/performance.md is generated. */
 
 export type Summary = {
+  /** Date and machine of the last complete run. */
   readonly date: string;
   readonly machine: Readonly<Record<string, string>>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly DatedRow[];
   readonly charts: readonly Chart[];
   readonly comparison: PublishedComparison;
 };
+
+/** A part that was measured alone has a later date than the complete run. */
+export type DatedRow = Row & { readonly date: string };
 
 /** The comparison has its own date and machine, because few machines have the programs that it needs. */
 export type PublishedComparison = Comparison & { readonly date: string; readonly machine: string };
@@ -29,13 +33,26 @@ export function writeSummary(summary: Summary): void {
   writeFileSync(PATH, `${asJson(summary)}\n`);
 }
 
-/** Replaces the figures of the previous run. A run of some parts replaces only the comparison. */
+/** A complete run replaces all figures, and a run of some parts replaces the rows and charts of these parts. */
 export function nextSummary(previous: Summary, results: Results, isWhole: boolean): Summary {
-  const { machine, rows, charts } = results;
+  const { machine } = results;
   const date = results.date.slice(0, 10);
   const comparison =
     results.comparison === null ? previous.comparison : { date, machine: describeMachine(), ...results.comparison };
-  return isWhole ? { date, machine, rows, charts, comparison } : { ...previous, comparison };
+  const rows = results.rows.map((row) => ({ ...row, date }));
+  if (isWhole) return { date, machine, rows, charts: results.charts, comparison };
+  return {
+    ...previous,
+    rows: replaced(previous.rows, rows, ({ what }) => what),
+    charts: replaced(previous.charts, results.charts, ({ name }) => name),
+    comparison,
+  };
+}
+
+/** Each item with the name of an earlier one takes its place; the others follow. */
+function replaced<Item>(previous: readonly Item[], next: readonly Item[], nameOf: (item: Item) => string): Item[] {
+  const byName = new Map([...previous, ...next].map((item) => [nameOf(item), item]));
+  return [...byName.values()];
 }
 
 /** Values that fit a line stay on it, so that the file has a line for each row and each bar. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import { chartsOf, sectionsOf } from '../../bench/report/publish.ts';
 import type { Results, Row } from '../../bench/report/report.ts';
-import { asJson, nextSummary, readSummary, type Summary } from '../../bench/report/summary.ts';
+import { asJson, type DatedRow, nextSummary, readSummary, type Summary } from '../../bench/report/summary.ts';
 import { readSection } from '../../docs/publish.ts';
 
 const IMAGES = resolve(import.meta.dir, '../../docs/images');
@@ -19,10 +19,11 @@ describe('docs/performance.md', () => {
 
 describe('the summary of a run', () => {
   const row = (what: string): Row => ({ what, figures: '1', check: null });
+  const dated = (what: string, date = '2026-01-01'): DatedRow => ({ ...row(what), date });
   const previous: Summary = {
     date: '2026-01-01',
     machine: { bun: '1' },
-    rows: [row('before')],
+    rows: [dated('before'), dated('delivery'), dated('after')],
     charts: [],
     comparison: { date: '2026-01-01', machine: 'one', headings: ['', 'Paybell'], lines: [] },
   };
@@ -42,16 +43,27 @@ describe('the summary of a run', () => {
     expect({ date, machine, rows, charts }).toEqual({
       date: '2026-02-02',
       machine: { bun: '2' },
-      rows: [row('now')],
+      rows: [dated('now', '2026-02-02')],
       charts: [],
     });
     expect(comparison).toEqual(previous.comparison);
     expect(nextSummary(previous, results, true)).not.toHaveProperty('raw');
   });
 
-  test('changes only the comparison after a run of some parts', () => {
+  test('replaces the rows of a part in their places after a run of this part', () => {
+    const { date, machine, rows } = nextSummary(previous, { ...results, rows: [row('delivery'), row('new')] }, false);
+    expect({ date, machine }).toEqual({ date: previous.date, machine: previous.machine });
+    expect(rows).toEqual([
+      dated('before'),
+      dated('delivery', '2026-02-02'),
+      dated('after'),
+      dated('new', '2026-02-02'),
+    ]);
+  });
+
+  test('changes only the comparison after a run of the peers', () => {
     const headings = ['', 'Paybell', 'BullMQ'];
-    const next = nextSummary(previous, { ...results, comparison: { headings, lines: [] } }, false);
+    const next = nextSummary(previous, { ...results, rows: [], comparison: { headings, lines: [] } }, false);
     expect(next).toEqual({ ...previous, comparison: expect.objectContaining({ date: '2026-02-02', headings }) });
   });
 
