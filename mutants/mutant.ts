@@ -1,15 +1,19 @@
 import type { Suite } from '../test/runner/suites.ts';
 
-/** One deliberate defect, and the test that has to notice it. */
-export type Mutant = {
+/** One deliberate defect. */
+export type Defect = {
   readonly name: string;
   /** What the service would do, for the table in the documentation. */
   readonly what: string;
-  /** Below `src/`. */
+  /** Below `src/`, or with `test/` for a defect of a test. */
   readonly file: string;
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+};
+
+/** A defect, and the test that has to notice it. */
+export type Mutant = Defect & {
   readonly caughtBy: {
     /** Below `test/`, without `.test.ts`. */
     readonly file: string;
@@ -18,8 +22,8 @@ export type Mutant = {
   };
 };
 
-export function sourceOf({ file }: Pick<Mutant, 'file'>): string {
-  return `src/${file}`;
+export function sourceOf({ file }: Pick<Defect, 'file'>): string {
+  return file.startsWith('test/') ? file : `src/${file}`;
 }
 
 export function testOf({ caughtBy }: Pick<Mutant, 'caughtBy'>): string {
@@ -32,16 +36,16 @@ export function isLong(mutant: Pick<Mutant, 'caughtBy'>): boolean {
 }
 
 /** The folder of the mutated file. */
-export function areaOf({ file }: Pick<Mutant, 'file'>): string {
+export function areaOf({ file }: Pick<Defect, 'file'>): string {
   return file.slice(0, file.lastIndexOf('/'));
 }
 
 /** The text of the file with the defect. Throws where it is not clear which place is meant. */
-export function mutate(mutant: Mutant, text: string): string {
-  const { name, find, replace } = mutant;
+export function mutate(defect: Defect, text: string): string {
+  const { name, find, replace } = defect;
   const places = text.split(find).length - 1;
   if (places !== 1) {
-    throw new Error(`${name}: its text occurs ${places} times in ${sourceOf(mutant)}, and has to occur once: ${find}`);
+    throw new Error(`${name}: its text occurs ${places} times in ${sourceOf(defect)}, and has to occur once: ${find}`);
   }
   return text.replace(find, () => replace);
 }
@@ -59,6 +63,6 @@ export type Result = {
   readonly output: string;
 };
 
-export function passes({ outcome }: Result): boolean {
+export function passes({ outcome }: { readonly outcome: Outcome }): boolean {
   return outcome === 'caught';
 }

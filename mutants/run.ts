@@ -1,38 +1,26 @@
 import type { Suite } from '../test/runner/suites.ts';
+import { inWorkspaces, type RunOptions } from './in-workspaces.ts';
 import { isLong, type Mutant, type Outcome, type Result, testOf } from './mutant.ts';
 import { runTests, type TestRun } from './run-tests.ts';
-import { Workspace } from './workspace.ts';
+import type { Workspace } from './workspace.ts';
 
 /** All tests of the catalogue together, without a mutant. */
 const LONGEST_CHECK_MS = 600_000;
 
-export type RunOptions = {
-  readonly mutants: readonly Mutant[];
-  readonly atOnce: number;
-  readonly databaseUrl: string;
-  /** `share` is from 0 to 1. */
-  readonly onProgress: (share: number, doing: string) => void;
-  readonly onResult: (result: Result) => void;
-};
+type Options = RunOptions<Mutant, Result> & { readonly databaseUrl: string };
 
 /** In the order of the catalogue. Each run has a copy of the tree, and shares only the machine and PostgreSQL. */
-export async function runMutants(options: RunOptions): Promise<Result[]> {
-  const { mutants, atOnce } = options;
-  const workspaces = Array.from({ length: Math.min(atOnce, mutants.length) }, () => new Workspace());
-  try {
-    for (const mutant of mutants) workspaces[0]?.check(mutant);
-    options.onProgress(0, 'the tests without a mutant');
-    await allEnded(workspaces.map((workspace, index) => checkTests(workspace, options, index)));
-    return await testMutants(workspaces, options);
-  } finally {
-    for (const workspace of workspaces) workspace.remove();
-  }
+export function runMutants(options: Options): Promise<Result[]> {
+  return inWorkspaces(options, {
+    prepare: (workspace, index) => checkTests(workspace, options, index),
+    test: (workspace, mutant) => testMutant(workspace, mutant, options.databaseUrl),
+  });
 }
 
 /** A test that fails anyway catches nothing. */
 async function checkTests(
   workspace: Workspace,
-  { mutants, atOnce, databaseUrl }: RunOptions,
+  { mutants, atOnce, databaseUrl }: Options,
   index: number,
 ): Promise<void> {
   const byFile = [...Map.groupBy(mutants, testOf)].filter((_, place) => place % atOnce === index);
@@ -47,32 +35,6 @@ async function checkTests(
   if (run.isPassed) return;
   const failed = [...new Set(run.failed)].join('\n');
   throw new Error(`Without a mutant the tests fail:\n${failed}\n\n${run.output}`);
-}
-
-async function testMutants(workspaces: readonly Workspace[], options: RunOptions): Promise<Result[]> {
-  const { mutants, databaseUrl, onProgress, onResult } = options;
-  const results: Result[] = [];
-  let next = 0;
-  let done = 0;
-  const work = async (workspace: Workspace) => {
-    for (let index = next++; index < mutants.length; index = next++) {
-      const mutant = mutants[index];
-      if (mutant === undefined) return;
-      onProgress(done / mutants.length, mutant.name);
-      const result = await testMutant(workspace, mutant, databaseUrl);
-      results[index] = result;
-      done++;
-      onResult(result);
-    }
-  };
-  await allEnded(workspaces.map(work));
-  return results;
-}
-
-/** Rejects like `Promise.all`, but not while another still uses its workspace. */
-async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(runs);
-  await Promise.all(runs);
 }
 
 async function testMutant(workspace: Workspace, mutant: Mutant, databaseUrl: string): Promise<Result> {

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { tempBase } from '../test/support/temp-base.ts';
-import { type Mutant, mutate, sourceOf } from './mutant.ts';
+import { type Defect, mutate, sourceOf } from './mutant.ts';
 
 const ROOT = resolve(import.meta.dir, '..');
 
@@ -26,12 +26,12 @@ export class Workspace {
   }
 
   /** Throws where the mutant does not fit the source. */
-  check(mutant: Mutant): void {
+  check(mutant: Defect): void {
     mutate(mutant, readFileSync(join(this.folder, sourceOf(mutant)), 'utf8'));
   }
 
   /** Runs the work with the mutant in place of the source. */
-  async with<Value>(mutant: Mutant, work: () => Promise<Value>): Promise<Value> {
+  async with<Value>(mutant: Defect, work: () => Promise<Value>): Promise<Value> {
     const path = join(this.folder, sourceOf(mutant));
     const source = readFileSync(path, 'utf8');
     writeFileSync(path, mutate(mutant, source));

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readSection } from '../../docs/publish.ts';
 import { MUTANTS } from '../../mutants/catalogue.ts';
-import { type Mutant, mutate, sourceOf, testOf } from '../../mutants/mutant.ts';
+import { type Defect, type Mutant, mutate, sourceOf, testOf } from '../../mutants/mutant.ts';
 import { runMutants } from '../../mutants/run.ts';
+import { SIMULATED } from '../../mutants/simulation/catalogue.ts';
+import { LAWS } from '../simulation/oracle/laws.ts';
 import { rejection } from '../support/rejection.ts';
 
 /** That the catalogue fits the source, which takes no time, and that a run tells mutants apart. */
@@ -11,27 +14,32 @@ import { rejection } from '../support/rejection.ts';
 const pathOf = (file: string) => resolve(import.meta.dir, '../..', file);
 const read = (file: string) => readFileSync(pathOf(file), 'utf8');
 
-function errorsOf(mutant: Mutant): string[] {
-  const { name, file, caughtBy, find, replace } = mutant;
-  if (!existsSync(pathOf(sourceOf(mutant)))) return [`${name}: there is no ${sourceOf(mutant)}`];
-  if (!existsSync(pathOf(testOf(mutant)))) return [`${name}: there is no ${testOf(mutant)}`];
+function errorsOf(defect: Defect): string[] {
+  const { name, file, find, replace } = defect;
+  if (!existsSync(pathOf(sourceOf(defect)))) return [`${name}: there is no ${sourceOf(defect)}`];
   const errors: string[] = [];
-  if (!/^(domain|store|delivery|api|chain)\//.test(file)) errors.push(`${name}: ${file} is in none of the five layers`);
-  if (find === replace) errors.push(`${name}: changes nothing`);
-  if (!read(testOf(mutant)).includes(caughtBy.test)) {
-    errors.push(`${name}: ${testOf(mutant)} has no test “${caughtBy.test}”`);
+  if (!/^((domain|store|delivery|api|chain)|test\/simulation)\//.test(file)) {
+    errors.push(`${name}: ${file} is in none of the five layers, and not in the simulator`);
   }
+  if (find === replace) errors.push(`${name}: changes nothing`);
   try {
-    mutate(mutant, read(sourceOf(mutant)));
+    mutate(defect, read(sourceOf(defect)));
   } catch (error) {
     errors.push(String(error));
   }
   return errors;
 }
 
+function errorsOfTest(mutant: Mutant): string[] {
+  const { name, caughtBy } = mutant;
+  if (!existsSync(pathOf(testOf(mutant)))) return [`${name}: there is no ${testOf(mutant)}`];
+  const isThere = read(testOf(mutant)).includes(caughtBy.test);
+  return isThere ? [] : [`${name}: ${testOf(mutant)} has no test “${caughtBy.test}”`];
+}
+
 describe('the catalogue of mutants', () => {
   test('names a place in the source and a test for each', () => {
-    expect(MUTANTS.flatMap(errorsOf)).toEqual([]);
+    expect(MUTANTS.flatMap((mutant) => [...errorsOf(mutant), ...errorsOfTest(mutant)])).toEqual([]);
   });
 
   test('has at least forty, each under a name of its own', () => {
@@ -40,9 +48,24 @@ describe('the catalogue of mutants', () => {
   });
 
   test('is the one whose last run is in docs/reliability.md', () => {
-    const rows = [...read('docs/reliability.md').matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \|$/gm)];
-    const published = rows.map(([, name, what]) => `${name}: ${what}`);
-    expect(published).toEqual(MUTANTS.map(({ name, what }) => `${name}: ${what}`));
+    expect(publishedIn('table')).toEqual(MUTANTS.map(({ name, what }) => `${name}: ${what}`));
+  });
+});
+
+/** The mutants of a table in docs/reliability.md. */
+function publishedIn(section: string): string[] {
+  const rows = readSection('reliability.md', 'mutants', section);
+  return [...rows.matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \|$/gm)].map(
+    ([, name, what]) => `${name}: ${what}`,
+  );
+}
+
+describe('the catalogue of mutants for the simulator', () => {
+  test('names a place in the source and a law for each, under a name of its own', () => {
+    const laws = new Set(LAWS.map(({ id }) => id));
+    expect(SIMULATED.flatMap(errorsOf)).toEqual([]);
+    expect(SIMULATED.filter(({ law }) => !laws.has(law))).toEqual([]);
+    expect(new Set(SIMULATED.map(({ name }) => name)).size).toBe(SIMULATED.length);
   });
 });
 

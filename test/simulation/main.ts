@@ -28,7 +28,8 @@ async function main(args: readonly string[]): Promise<number> {
   const server = engine === 'postgres' && jobs.length > 0 ? await startServer() : null;
   const environment = server === null ? {} : { SIMULATION_DATABASE_URL: server.adminUrl };
   try {
-    await runJobs(jobs, { processes: options.processes, environment, onResult });
+    const isLast = (result: SeedResult | FailedSeed) => endsRun(result, options);
+    await runJobs(jobs, { processes: options.processes, environment, onResult, isLast });
   } finally {
     await server?.stop();
   }
@@ -42,6 +43,11 @@ function jobsOf({ seeds, operations, engine, instances, only, isTraced, shrinks 
     // A file has one writer: several instances are of more use on PostgreSQL.
     instances: engine === 'postgres' ? (instances ?? 2) : instancesFor(seed, instances),
   }));
+}
+
+function endsRun(result: SeedResult | FailedSeed, { stopsAt }: Options): boolean {
+  if (stopsAt === undefined) return false;
+  return isFailed(result) || result.violations.some(({ law }) => stopsAt === 'first' || law === stopsAt);
 }
 
 async function startServer() {

@@ -13,6 +13,8 @@ export type Options = {
   readonly isTraced: boolean;
   /** The law whose failures are shrunk, or `first`. */
   readonly shrinks: string | undefined;
+  /** The law whose first failure ends the run, or `first`. */
+  readonly stopsAt: string | undefined;
   readonly processes: number;
   readonly out: string | undefined;
   readonly isJson: boolean;
@@ -28,6 +30,7 @@ export const HELP = `Usage: npm run simulate -- [options]
   --instances N         instances of the service; one and two by turns if not given
   --only I,J,K          carry out only these operations of the list
   --shrink [LAW]        find the shortest list that still breaks the first broken law, or the law given, such as L5
+  --stop [LAW]          end at the first seed that breaks any law, or the law given, or comes to no verdict
   --trace               print everything that happens
   --matrix              print the pairs of operations that never met within one event or payment
   --processes N         runs at the same time (the number of cores)
@@ -53,6 +56,7 @@ export function readOptions(args: readonly string[]): Options {
     only: values.only === undefined ? undefined : values.only.split(',').map((one) => wholeNumber('--only', one)),
     isTraced: values.trace === true,
     shrinks: values.shrink,
+    stopsAt: values.stop,
     processes: wholeNumber('--processes', values.processes ?? String(availableParallelism())),
     out: values.out,
     isJson: values.json === true,
@@ -64,21 +68,23 @@ function parse(args: readonly string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const options = {
-    ...{ seed: text, seeds: text, operations: text, engine: text, instances: text, only: text, shrink: text },
-    ...{ processes: text, out: text, trace: flag, matrix: flag, json: flag },
+    ...{ seed: text, seeds: text, operations: text, engine: text, instances: text, only: text },
+    ...{ shrink: text, stop: text, processes: text, out: text, trace: flag, matrix: flag, json: flag },
   };
   try {
-    return parseArgs({ args: withShrinkValue(args), options }).values;
+    return parseArgs({ args: withLaws(args), options }).values;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** `--shrink` without a law means the first one that is broken. */
-function withShrinkValue(args: readonly string[]): string[] {
+const WITH_LAW = ['--shrink', '--stop'];
+
+/** Without a law, these options mean the first law that is broken. */
+function withLaws(args: readonly string[]): string[] {
   return args.flatMap((one, at) => {
     const hasValue = args[at + 1] !== undefined && !args[at + 1]?.startsWith('--');
-    return one === '--shrink' && !hasValue ? ['--shrink', 'first'] : one;
+    return WITH_LAW.includes(one) && !hasValue ? [one, 'first'] : one;
   });
 }
 

@@ -87,6 +87,7 @@ describe('the options of the command', () => {
       ...{ seeds: [13], only: [4, 8], shrinks: 'first', isTraced: true, operations: 120, engine: 'sqlite' },
     });
     expect(readOptions(['--seed', '13', '--shrink', 'L5']).shrinks).toBe('L5');
+    expect(readOptions(['--stop', '--shrink', 'L5'])).toMatchObject({ stopsAt: 'first', shrinks: 'L5' });
   });
 
   test('reject numbers, engines and names that do not exist', () => {

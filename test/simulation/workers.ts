@@ -63,12 +63,14 @@ export type WorkersOptions = {
   readonly processes: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly onResult: (result: SeedResult | FailedSeed) => void;
+  /** Whether no other run begins after this result. */
+  readonly isLast?: (result: SeedResult | FailedSeed) => boolean;
 };
 
 /** Runs the jobs in processes of their own, several at a time. A run that stands still costs its process, and no other run. */
 export async function runJobs(
   jobs: readonly Job[],
-  { processes, environment, onResult }: WorkersOptions,
+  { processes, environment, onResult, isLast = () => false }: WorkersOptions,
 ): Promise<void> {
   const waiting = [...jobs];
   const isRepeated = new Set<Job>();
@@ -77,17 +79,21 @@ export async function runJobs(
     isRepeated.add(job);
     return job;
   };
+  const note = (result: SeedResult | FailedSeed) => {
+    onResult(result);
+    if (isLast(result)) waiting.length = 0;
+  };
   const work = async () => {
     let worker: Worker | null = null;
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       worker ??= new Worker(environment);
       try {
-        onResult(await worker.run(job));
+        note(await worker.run(job));
       } catch (error) {
         worker.end();
         worker = null;
         if (!isRepeated.has(job)) waiting.push(repeated(job));
-        else onResult({ seed: job.seed, failure: error instanceof Error ? error.message : String(error) });
+        else note({ seed: job.seed, failure: error instanceof Error ? error.message : String(error) });
       }
     }
     worker?.end();

@@ -1,0 +1,68 @@
+import { type FailedSeed, isFailed, type SeedResult } from '../../test/simulation/job.ts';
+import { inWorkspaces, type RunOptions } from '../in-workspaces.ts';
+import type { Defect, Outcome } from '../mutant.ts';
+import { runProcess } from '../run-process.ts';
+import type { Workspace } from '../workspace.ts';
+
+/** A defect, and the law that a seed of the simulator has to break with it. */
+export type SimulatedMutant = Defect & { readonly law: string };
+
+export type SimulatedResult = {
+  readonly mutant: SimulatedMutant;
+  readonly outcome: Outcome;
+  /** The first seed that broke the law; null without one. */
+  readonly seed: number | null;
+  /** What the oracle said about it, or why the run says nothing. */
+  readonly output: string;
+  readonly seconds: number;
+};
+
+/** The seeds in which a law has to be broken. */
+export const SEEDS = 200;
+const LONGEST_RUN_MS = 3_600_000;
+const SHOWN_CHARACTERS = 2_000;
+
+/** Runs the seeds of each mutant in turn, in a copy of the tree, until one breaks the law of the mutant. */
+export function simulateMutants(options: RunOptions<SimulatedMutant, SimulatedResult>): Promise<SimulatedResult[]> {
+  return inWorkspaces(options, { test: testMutant });
+}
+
+async function testMutant(workspace: Workspace, mutant: SimulatedMutant): Promise<SimulatedResult> {
+  const startedAtMs = performance.now();
+  const found = await workspace.with(mutant, () => findSeed(workspace, mutant.law, `1..${SEEDS}`));
+  const verified = found.outcome === 'caught' ? await verify(workspace, mutant.law, found) : found;
+  return { mutant, ...verified, seconds: (performance.now() - startedAtMs) / 1_000 };
+}
+
+type Found = Pick<SimulatedResult, 'outcome' | 'seed' | 'output'>;
+
+/** A seed that breaks the law without the mutant, too, catches nothing. */
+async function verify(workspace: Workspace, law: string, found: Found): Promise<Found> {
+  const { outcome, output } = await findSeed(workspace, law, `${found.seed}..${found.seed}`);
+  if (outcome === 'survived') return found;
+  return { outcome: 'broken', seed: null, output: `seed ${found.seed} without the mutant: ${output}` };
+}
+
+async function findSeed(workspace: Workspace, law: string, seeds: string): Promise<Found> {
+  const { stdout, output } = await runProcess(workspace, {
+    // One process, so that the seed is the first one in every run.
+    args: ['test/simulation/main.ts', '--seeds', seeds, '--stop', law, '--processes', '1', '--json'],
+    environment: {},
+    longestMs: LONGEST_RUN_MS,
+  });
+  const last = resultsIn(stdout)?.at(-1);
+  if (last === undefined) return { outcome: 'broken', seed: null, output: output.slice(-SHOWN_CHARACTERS) };
+  if (isFailed(last)) return { outcome: 'broken', seed: null, output: `seed ${last.seed}: ${last.failure}` };
+  const violation = last.violations.find((one) => one.law === law);
+  if (violation === undefined) return { outcome: 'survived', seed: null, output: '' };
+  return { outcome: 'caught', seed: last.seed, output: violation.text };
+}
+
+/** In the order of the seeds; undefined if the command printed none. */
+function resultsIn(stdout: string): readonly (SeedResult | FailedSeed)[] | undefined {
+  try {
+    return (JSON.parse(stdout) as { results: (SeedResult | FailedSeed)[] }).results;
+  } catch {
+    return undefined;
+  }
+}
