@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { type Config, knownEvents } from '../../config.ts';
 import { importedEndpointSchema, importedWebhookSchema } from '../../contract/webhook-import.ts';
+import { headerNameError } from '../../domain/endpoints/request-headers.ts';
 import { showCount } from '../../domain/errors.ts';
 import type { Refusal } from '../../domain/webhook-import.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -121,7 +122,7 @@ async function feed(
   const lines = format === 'json' ? readList(countBytes()) : readLines(countBytes());
   for await (const batch of toBatches(lines, readerFor(config, format === 'json' ? 'jsonl' : format))) {
     const refused = await run.add(batch);
-    const notes = headerNotes(batch);
+    const notes = headerNotes(batch, config.BODY_SIGNATURE_HEADER);
     if (refused.length + notes.length > 0) progress.clear();
     for (const about of [...refused, ...notes]) await report(about);
     const { lines, created } = run.counts;
@@ -133,16 +134,21 @@ async function feed(
   progress.clear();
 }
 
-/** Their values are in no file. */
-function headerNotes({ endpoints }: ImportBatch): LineNote[] {
+/** The file has the names of headers without their values. */
+function headerNotes({ endpoints }: ImportBatch, signatureHeader: string | undefined): LineNote[] {
   return endpoints.flatMap(({ line, postUrl, headerNames = [] }) => {
-    if (headerNames.length === 0) return [];
-    return [
-      {
-        line,
-        note: `set the headers of ${postUrl} again, their values are not in the file: ${headerNames.join(', ')}`,
-      },
-    ];
+    const settable = headerNames.filter((name) => headerNameError(name, signatureHeader) === null);
+    const rejected = headerNames.filter((name) => !settable.includes(name));
+    const notes: LineNote[] = [];
+    if (settable.length > 0) {
+      const note = `set the headers of ${postUrl} again, their values are not in the file: ${settable.join(', ')}`;
+      notes.push({ line, note });
+    }
+    if (rejected.length > 0) {
+      const note = `Paybell rejects these header names of ${postUrl}, choose others: ${rejected.join(', ')}`;
+      notes.push({ line, note });
+    }
+    return notes;
   });
 }
 

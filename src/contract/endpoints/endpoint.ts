@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_CERTIFICATE_LENGTH, MAX_PRIVATE_KEY_LENGTH } from '../../domain/endpoints/client-certificate.ts';
 import {
+  headerKey,
   headerNameError,
   headerValueError,
   MAX_HEADER_VALUE_BYTES,
@@ -182,16 +183,17 @@ function headersSchema({ signatureHeader }: EndpointRules) {
     .superRefine((headers, context) => {
       const seen = new Set<string>();
       for (const given of Object.keys(headers)) {
-        const message = 'is given more than once; case does not matter in names';
-        if (seen.has(given.toLowerCase())) context.addIssue({ code: 'custom', path: [given], message });
-        seen.add(given.toLowerCase());
+        const message = 'is given more than once; case does not matter in names, and _ counts as -';
+        if (seen.has(headerKey(given))) context.addIssue({ code: 'custom', path: [given], message });
+        seen.add(headerKey(given));
       }
     })
     .meta({
       description:
         `Fixed headers of every request, for example for a gateway: at most ${MAX_HEADERS}, each value at most ` +
         `${MAX_HEADER_VALUE_BYTES} bytes, all together at most ${MAX_HEADERS_BYTES}. Headers that are not mentioned stay ` +
-        'as they are; null removes one. Values are stored encrypted and never returned.',
+        'as they are; null removes one. In names, case does not matter and `_` counts as `-`. Values are stored ' +
+        'encrypted and never returned.',
       example: { authorization: 'Bearer 3f9a…', 'x-old': null },
     });
 }

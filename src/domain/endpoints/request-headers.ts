@@ -19,13 +19,18 @@ const RESERVED_NAMES = new Set(
   ),
 );
 
+/** Equal for names that a receiver may read as one header. CGI, WSGI and many proxies turn both `-` and `_` into `_`. */
+export function headerKey(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}
+
 /** What is wrong with the name, or null. `signatureHeader` is that of the setting `BODY_SIGNATURE_HEADER`. */
 export function headerNameError(name: string, signatureHeader: string | undefined): string | null {
   if (name.length > MAX_HEADER_NAME_LENGTH || !NAME.test(name)) {
     return `must have a name of 1 to ${MAX_HEADER_NAME_LENGTH} letters, digits, - or _`;
   }
-  const lower = name.toLowerCase();
-  if (RESERVED_PREFIX.test(lower) || RESERVED_NAMES.has(lower) || lower === signatureHeader) {
+  const key = headerKey(name);
+  if (RESERVED_PREFIX.test(key) || RESERVED_NAMES.has(key) || key === signatureHeader) {
     return 'is a header that Paybell or HTTP itself sets; choose another name';
   }
   return null;
@@ -40,12 +45,12 @@ export function headerValueError(value: string): string | null {
 /** Names in lower case, as they are sent. */
 export type RequestHeaders = Readonly<Record<string, string>>;
 
-/** A null removes the header of that name; what is not mentioned stays. */
+/** A null removes the header of that name, and a value replaces it. Other headers stay. */
 export function mergeHeaders(before: RequestHeaders, changes: Readonly<Record<string, string | null>>): RequestHeaders {
-  const merged = new Map(Object.entries(before));
+  const changed = new Set(Object.keys(changes).map(headerKey));
+  const merged = new Map(Object.entries(before).filter(([name]) => !changed.has(headerKey(name))));
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null) merged.delete(name.toLowerCase());
-    else merged.set(name.toLowerCase(), value);
+    if (value !== null) merged.set(name.toLowerCase(), value);
   }
   return Object.fromEntries([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

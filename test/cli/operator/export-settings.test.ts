@@ -95,6 +95,18 @@ onSuiteEngine('the options of webhooks and the settings of endpoints in an expor
     expect(dryAgain).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
   });
 
+  test('name the headers that no endpoint may have', async () => {
+    const copy = await newEntity(store.db);
+    const file = JSON.stringify({ endpoint: { postUrl: BILLING, headerNames: ['x_gate', 'webhook_id', 'Host'] } });
+    const { exitCode, stderr } = await importInto(copy, file);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr:
+        `line 1: set the headers of ${BILLING} again, their values are not in the file: x_gate\n` +
+        `line 1: Paybell rejects these header names of ${BILLING}, choose others: webhook_id, Host\n`,
+    });
+  });
+
   test('of version 0.2 are imported, because its stores cannot be opened', async () => {
     const file = await Bun.file(join(import.meta.dir, 'fixtures/webhooks-of-0.2.jsonl')).text();
     const copy = await newEntity(store.db);

@@ -8,7 +8,8 @@ export function HeaderFields({ names, error }: HeaderFieldsProps) {
     <fieldset class="header-fields">
       <legend>Headers</legend>
       <p class="hint">
-        Sent with every request, for example for a gateway. Values are stored encrypted and never shown.
+        Sent with every request, for example for a gateway. Values are stored encrypted and never shown. In names, _
+        counts as -.
       </p>
       {names.map((name) => (
         <div key={name} class="header-field">

@@ -163,7 +163,26 @@ onSuiteEngine('endpoints', (store) => {
     expect((await update(endpointId, { headers: { authorization: null } })).headerNames).toEqual([]);
   });
 
+  test('have one header for names that differ by a hyphen and an underscore', async () => {
+    const { endpointId } = await newEndpoint();
+    expect((await update(endpointId, { headers: { 'x-gate': 'a', x_key: 'b' } })).headerNames).toEqual([
+      'x-gate',
+      'x_key',
+    ]);
+    expect((await update(endpointId, { headers: { X_Gate: 'c' } })).headerNames).toEqual(['x_gate', 'x_key']);
+    expect((await update(endpointId, { headers: { 'x-key': null } })).headerNames).toEqual(['x_gate']);
+  });
+
   const TOO_LONG = 'x'.repeat(8 * 1024 + 1);
+  const SAME_TO_MANY_SERVERS = [
+    'webhook_id',
+    'Webhook_Signature',
+    'paybell_sequence',
+    'content_type',
+    'transfer_encoding',
+    'user_agent',
+    'x_old_signature',
+  ];
 
   test.each<[string, unknown, Record<string, RegExp>]>([
     ['an unknown ordering', { ordering: 'transfer' }, { ordering: /one of none, agreement/ }],
@@ -197,6 +216,11 @@ onSuiteEngine('endpoints', (store) => {
       ),
     ],
     [
+      'these headers under names that many servers read as the same ones',
+      { headers: Object.fromEntries(SAME_TO_MANY_SERVERS.map((name) => [name, 'a'])) },
+      Object.fromEntries(SAME_TO_MANY_SERVERS.map((name) => [`headers.${name}`, /Paybell or HTTP itself sets/])),
+    ],
+    [
       'header names and values that cannot be sent',
       {
         headers: {
@@ -227,6 +251,11 @@ onSuiteEngine('endpoints', (store) => {
       'one header under two spellings',
       { headers: { 'X-Gate': 'a', 'x-gate': 'b' } },
       { 'headers.x-gate': /more than once/ },
+    ],
+    [
+      'one header with a hyphen and with an underscore',
+      { headers: { 'X-Gate': 'a', x_gate: 'b' } },
+      { 'headers.x_gate': /more than once.* _ counts as -/ },
     ],
     ['several faults at once', { ordering: 1, rateLimit: -1 }, { ordering: /one of/, rateLimit: /whole number/ }],
   ])('refuse %s, naming every fault, and change nothing', async (_what, body, messages) => {
