@@ -202,6 +202,7 @@ function createHeartbeat(
     workers,
     onInstances: (delivering, own) => {
       if (delivery === null) return;
+      delivery.auditor.setInstances(delivering, own);
       delivery.engine.limitDestinations(new FleetShare(config.DESTINATION_CONCURRENCY, own, delivering));
       const cap = { instances: delivering.length, destinationConcurrency: share() };
       log.info(

@@ -5,6 +5,7 @@ import type { Database } from '../store/database/database.ts';
 import type { AttemptTools } from './attempt.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Engine } from './engine.ts';
+import { Auditor, auditorJob } from './jobs/auditor.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
 import { endpointAlertsJob } from './jobs/endpoint-alerts.ts';
 import { fanOutJob } from './jobs/fan-out.ts';
@@ -31,6 +32,7 @@ export type DeliveryOptions = {
 export type Delivery = {
   readonly engine: Engine;
   readonly clock: ClockStepDetector;
+  readonly auditor: Auditor;
   /** Records what deleted webhooks left in the queue; woken by every deletion in this process. */
   readonly sweep: Job;
   /** Makes the rest of the deliveries of large events; woken by every such acceptance in this process. */
@@ -61,6 +63,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   );
   const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
+  const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
   const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
   const fanOuts = fanOutJob(
     db,
@@ -74,6 +77,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   return {
     engine,
     clock,
+    auditor,
     sweep,
     fanOuts,
     jobs: [
@@ -82,6 +86,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
       partitionsJob({ db, log, registry: metrics.registry }),
       retentionJob({ db, log, retentionMs: config.RETENTION, workers }),
       clockStepJob(clock, log, workers),
+      auditorJob(auditor, log, workers),
       webhookHealthJob(health, log),
       endpointAlertsJob(db, log, () => engine.wake()),
     ],

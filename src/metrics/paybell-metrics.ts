@@ -23,6 +23,7 @@ export class Metrics {
   readonly attempts: Family<Counter>;
   readonly attemptSeconds: Histogram;
   readonly localShortages: Family<Counter>;
+  readonly audited: Family<Counter>;
   readonly latencySeconds: Histogram;
   readonly storeSeconds: Family<Histogram>;
   readonly storeWaitSeconds: Family<Histogram>;
@@ -68,6 +69,11 @@ export class Metrics {
       'paybell_local_shortages_total',
       'Attempts that were not made because this machine had no free open files, ports or memory.',
       ['resource'],
+    );
+    this.audited = registry.counters(
+      'paybell_audited_total',
+      'Repairs by the auditor: queue heads whose hints hid a due delivery, and deliveries that waited for a turn that none had. Healthy: 0.',
+      ['found'],
     );
     this.latencySeconds = registry.histogram(
       'paybell_delivery_receipt_seconds',

@@ -37,6 +37,9 @@ export class Simulation {
   /** Errors that are neither a rejection nor an outage. */
   readonly unexpected: string[] = [];
 
+  /** For each fault of a hint, its random numbers. The next event of a webhook corrects its hints, so the faults return later. */
+  readonly hintFaults: Random[] = [];
+
   readonly model = new Model();
   readonly shared: Database;
   readonly observer: Database;

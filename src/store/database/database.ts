@@ -59,9 +59,11 @@ export type TransactionLimits = {
   readonly deliveries: number;
   /** Rows that one step of any other long work changes. */
   readonly rows: number;
+  /** Rows of the queue that one statement of the auditor reads. */
+  readonly audited: number;
 };
 
-export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500 };
+export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500, audited: 1_000 };
 
 /** Everything in which the SQL of the engines has to differ, by name. */
 export type Dialect = {

@@ -177,7 +177,7 @@ export type Wake = { entityId: string; webhookNo: number; atMs: number; isWaitin
 
 /**
  * By key and not by `rowsOf`, which passes over a row that another transaction is changing: a lost wake-up would leave its
- * deliveries waiting for up to an hour. The primary key is the only index with these columns, so the plan is certain.
+ * deliveries to the auditor. The primary key is the only index with these columns, so the plan is certain.
  */
 const wakeText = (dialect: Dialect) =>
   textByRows(

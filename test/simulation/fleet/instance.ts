@@ -79,8 +79,10 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   const acceptQueue = new AcceptQueue(db, { onDue, onFanOut: onTask, directDispatch: engine, numbers });
   const heartbeat = new Heartbeat({
     ...{ db, log, workers, role: config.ROLE, host: owner.name },
-    onInstances: (delivering, own) =>
-      engine.limitDestinations(new FleetShare(config.DESTINATION_CONCURRENCY, own, delivering)),
+    onInstances: (delivering, own) => {
+      delivery.auditor.setInstances(delivering, own);
+      engine.limitDestinations(new FleetShare(config.DESTINATION_CONCURRENCY, own, delivering));
+    },
   });
   const follower = followNetwork({
     ...{ networkId: NETWORK_ID, nodes, decoder: modelDecoder, store: networkStore, db, log },

@@ -1,6 +1,7 @@
 import type { RECEIVER_MODES } from '../fleet/receivers.ts';
 import type { Model } from '../model/model.ts';
 import { URLS } from '../model/urls.ts';
+import { spoilHints } from '../oracle/view.ts';
 import type { Simulation } from '../simulation.ts';
 import type { DatabaseFault } from '../store/faults.ts';
 import { asNobody } from '../world/owners.ts';
@@ -66,6 +67,13 @@ function database(on: DatabaseFault['on'], effect: DatabaseFault['effect']): Act
   };
 }
 
+/** The hints of a head are wrong, as after a defect that nobody knows of: they may delay a delivery, and decide nothing. */
+function hint(simulation: Simulation, draw: Random) {
+  simulation.hintFaults.push(draw);
+  void asNobody(() => spoilHints(simulation.observer, draw, 'one head'));
+  return {};
+}
+
 /** A node lags behind, limits the rate or is unreachable for some seconds. */
 function node({ network }: Simulation, draw: Random) {
   const faulty = draw.pick(network.nodes);
@@ -94,4 +102,5 @@ export const FAULT_ACTIONS: Actions = {
   'commit-fails': { weight: 3, begin: database('commit', 'fails') },
   'commit-unanswered': { weight: 3, begin: database('commit', 'unanswered') },
   node: { weight: 2, begin: node },
+  hint: { weight: 0.5, begin: hint },
 };

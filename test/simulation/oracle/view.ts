@@ -2,6 +2,7 @@ import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
 import { statusOfCode } from '../../../src/store/deliveries/states.ts';
+import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
 
 /** The tables as the oracle sees them: everything that it knows about columns is in this file. */
@@ -202,4 +203,24 @@ export async function readEndpointNos(db: Database): Promise<number[]> {
 
 export async function readWebhookIds(db: Database): Promise<string[]> {
   return (await db.all<{ id: string }>('select id from webhooks order by id')).map(({ id }) => id);
+}
+
+const DAY_MS = 86_400_000;
+
+/** Makes the hints of heads with waiting deliveries wrong: a head is due in a day, or claims start after its rows. */
+export async function spoilHints(db: Database, draw: Random, which: 'one head' | 'all heads'): Promise<void> {
+  const heads = await db.all<{ entity_id: SqlUuid; webhook_no: SqlInteger }>(
+    `select entity_id, webhook_no from queue_heads h where blocked = 0 and exists (
+       select 1 from queue q where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no and q.lease_ms = 0)
+     order by webhook_no`,
+  );
+  const { nowMs } = db.dialect;
+  const picked = which === 'all heads' ? heads : heads.slice(draw.below(heads.length)).slice(0, 1);
+  for (const { entity_id, webhook_no } of picked) {
+    const hints = draw.chance(0.5)
+      ? `next_due_ms = ${nowMs} + ${DAY_MS}`
+      : `look_from_ms = ${nowMs} - 11000, full_look_ms = ${nowMs} + 299000, next_due_ms = ${nowMs} + 299000`;
+    const sql = `update queue_heads set ${hints} where entity_id = $1 and webhook_no = $2`;
+    await db.transaction((queries) => queries.run(sql, [entity_id, Number(webhook_no)]));
+  }
 }

@@ -9,6 +9,7 @@ import { returnClaims } from '../../../src/store/deliveries/claim/leases.ts';
 import { bringForward } from '../../../src/store/deliveries/clock-step.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
+import { auditPage, FIRST_ROW } from '../../../src/store/deliveries/queue-audit.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
@@ -54,6 +55,7 @@ async function live(db: Database): Promise<string> {
   await redeliver(db, entityId, first.deliveryId);
   await markHeads(db, [{ entityId, webhookNo: first.webhookNo, isFailing: true }]);
   await bringForward(db, { schedule: [0], leaseMs: LEASE_MS }, 'all');
+  await auditPage(db, FIRST_ROW);
   await alertFailingEndpoints(db);
   await alertRecoveredEndpoints(db);
   for (const id of [webhookId, otherId]) await deleteWebhook(db, entityId, id, () => true, TEST_CHANGE);

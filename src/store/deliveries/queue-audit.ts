@@ -1,0 +1,137 @@
+import type { Database, SqlUuid } from '../database/database.ts';
+import { readReachable } from '../database/reachable-shards.ts';
+import { Columns, integer, nullable, planForClaims, text, uuid } from '../database/sql.ts';
+import { isFullLookSql } from './claim/claim-heads.ts';
+import { wakeHeads } from './heads.ts';
+import { lockKeys, type OrderKey, PARKED, settleKeys } from './order/order-keys.ts';
+
+/**
+ * Reads the queue by its primary key and repairs the deliveries that no claim would find. The rows of `queue` say which
+ * deliveries are due; the columns of their heads only say where a claim looks first. Any instance can audit at any time: a
+ * repair that is repeated changes nothing.
+ */
+
+/** Claims get this long to find a due delivery before the auditor repairs anything. */
+export const OVERDUE_MS = 60_000;
+
+export type AuditCursor = { readonly entity: string; readonly id: string };
+
+export const FIRST_ROW: AuditCursor = { entity: '0'.repeat(32), id: '0'.repeat(32) };
+
+export type Audited = {
+  /** Queue heads whose hints excluded a due delivery. */
+  readonly hidden: number;
+  /** Deliveries that got their turn because no delivery of their key had it. */
+  readonly parked: number;
+  /** Where the next page starts; null after the last row. */
+  readonly next: AuditCursor | null;
+};
+
+const foundColumns = new Columns({
+  kind: text<'end' | 'hidden' | 'parked'>('kind'),
+  entity: uuid('entity_id'),
+  /** The last row of the page. */
+  id: nullable(uuid('id')),
+  /** The head of a hidden delivery, or the endpoint of a key. */
+  no: nullable(integer('no')),
+  key: nullable(uuid('order_key')),
+  /** Rows of the page. */
+  rows: nullable(integer('page_rows')),
+});
+
+type Names = { readonly queue: string; readonly heads: string };
+type From = { readonly entity: string; readonly id: string; readonly now: string };
+
+/**
+ * One row for the end of the page, one for each head with a hidden delivery and one for each key without a turn. Only the
+ * earliest row of each head and generation matters: if hints exclude any row, they exclude this one.
+ */
+function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now }: From): string {
+  const nothing = `cast(null as ${dialect.uuid})`;
+  const key = { entity_id: 'w.entity_id', webhook_no: 'w.webhook_no' };
+  // The row of an older generation is due since the last resume, which is not stored. A hint may be a minute ahead then.
+  const isDue = `(w.generation < h.generation or w.due_ms <= ${now} - ${OVERDUE_MS})`;
+  const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
+  const isBefore = `not ${isFullLookSql(now)} and (w.generation, w.due_ms) < (h.generation, h.look_from_ms)`;
+  return `with page as materialized (
+      select entity_id, id, webhook_no, endpoint_no, order_key, generation, due_ms, lease_ms from ${queue}
+      where (entity_id, id) > (${entity}, ${id}) order by entity_id, id limit ${dialect.limits.audited}),
+    waiting as (select entity_id, webhook_no, generation, min(due_ms) as due_ms from page
+      where generation < ${PARKED} and lease_ms <= ${now} group by entity_id, webhook_no, generation),
+    parked as (select distinct entity_id, endpoint_no, order_key from page
+      where generation = ${PARKED} and order_key is not null)
+    select 'end' as kind, entity_id, id, cast(null as bigint) as no, ${nothing} as order_key, page_rows from (
+      select entity_id, id, (select count(*) from page) as page_rows from page
+      order by entity_id desc, id desc limit 1) last_row
+    union all
+    select 'hidden', w.entity_id, ${nothing}, w.webhook_no, ${nothing}, null
+    from waiting w ${dialect.lookUp('cross join', heads, 'h', key)}
+    where h.blocked + 0 = 0 and ${isDue} and (${isLater} or ${isBefore})
+    union all
+    select 'parked', p.entity_id, ${nothing}, p.endpoint_no, p.order_key, null from parked p
+    where not exists (select 1 from ${queue} q where q.entity_id = p.entity_id and q.endpoint_no = p.endpoint_no
+      and q.order_key = p.order_key and q.order_key is not null and q.generation < ${PARKED})`;
+}
+
+/** Audits the rows after the cursor, as many as one statement reads. */
+export async function auditPage(db: Database, after: AuditCursor): Promise<Audited> {
+  const { dialect } = db;
+  const found = await readReachable(
+    db,
+    () =>
+      db.longReads.snapshot(async (queries) => {
+        const nowMs = await planForClaims(queries, dialect);
+        const from = { entity: '$1', id: '$2', now: 'cast($3 as bigint)' };
+        const sql = pageText(db, { queue: 'queue', heads: 'queue_heads' }, from);
+        return foundColumns.all(queries, `select ${foundColumns.list} from (${sql}) found`, [
+          dialect.bindUuid(after.entity),
+          dialect.bindUuid(after.id),
+          nowMs,
+        ]);
+      }),
+    {
+      tables: ['queue', 'queue_heads'],
+      select: (queue = '', heads = '') => {
+        const from = { entity: `cast('${after.entity}' as uuid)`, id: `cast('${after.id}' as uuid)` };
+        const sql = pageText(db, { queue, heads }, { ...from, now: dialect.nowMs });
+        return `select ${foundColumns.list} from (${sql}) found`;
+      },
+    },
+  );
+  let hidden = 0;
+  let parked = 0;
+  for (const { kind, entity, no, key } of found) {
+    if (kind === 'hidden' && no !== null) hidden += await resetHints(db, entity, no);
+    if (kind === 'parked' && no !== null && key !== null) parked += await passTurn(db, { entity, endpointNo: no, key });
+  }
+  // Each worker that responds has a page. The next one starts where the first full page ends, so that none skips a row.
+  const ends = found.flatMap(({ kind, entity, id, rows }) =>
+    kind === 'end' && id !== null && rows === dialect.limits.audited
+      ? [{ entity: dialect.hexOf(entity), id: dialect.hexOf(id) }]
+      : [],
+  );
+  ends.sort((a, b) => (a.entity + a.id < b.entity + b.id ? -1 : 1));
+  return { hidden, parked, next: ends[0] ?? null };
+}
+
+/** From now on the next claim looks at the whole queue of the head. */
+function resetHints(db: Database, entity: SqlUuid, webhookNo: number): Promise<number> {
+  return db.transaction((queries) =>
+    queries.run(
+      `update queue_heads set next_due_ms = 0, look_from_ms = 0, full_look_ms = 0, idle = 0, write_count = write_count + 1
+       where entity_id = $1 and webhook_no = $2`,
+      [entity, webhookNo],
+    ),
+  );
+}
+
+function passTurn(db: Database, key: OrderKey): Promise<number> {
+  const { dialect } = db;
+  return db.transaction(async (queries) => {
+    const nowMs = await planForClaims(queries, dialect);
+    await lockKeys(queries, dialect, [key]);
+    const promoted = await settleKeys(queries, dialect, [key], nowMs);
+    await wakeHeads(queries, dialect, promoted);
+    return promoted.length;
+  });
+}
