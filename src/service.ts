@@ -230,7 +230,7 @@ async function loadChain({ config, db, metrics: { registry } }: Core): Promise<C
 
 async function followNetworks({ config, log, db }: Core, chain: Chain, api: Api): Promise<Background[]> {
   const { createFollowers } = await import('./chain/chain.ts');
-  const { acceptQueue, usage, onFanOut: onTask } = api;
+  const { acceptQueue, usage, onTask } = api;
   return createFollowers({ chain, config, log, db, acceptQueue, usage, onTask });
 }
 
@@ -241,7 +241,7 @@ type Api = {
   readonly jobs: readonly Job[];
   readonly acceptQueue: AcceptQueue;
   readonly usage: EntityUsage;
-  readonly onFanOut: () => void;
+  readonly onTask: () => void;
 };
 
 function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, options: ServiceOptions): Api {
@@ -265,14 +265,14 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
   const feeds = new Feeds(db, log, config.FEED_LIMIT);
   const listeners = new Listeners();
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
-  const onFanOut = () => delivery?.fanOuts.wake();
+  const onTask = () => delivery?.tasks.wake();
   const onAccepted = (entityId: string, destinations: readonly DestinationKey[]) => {
     counts.noteAccepted(entityId, destinations);
     if (!feeds.watch.isIdle) feeds.watch.wake(destinations);
     if (!listeners.isIdle) listeners.wake(entityId);
   };
   const directDispatch = delivery?.engine ?? null;
-  const acceptQueue = new AcceptQueue(db, { onDue, onAccepted, onFanOut, directDispatch, tracer });
+  const acceptQueue = new AcceptQueue(db, { onDue, onAccepted, onTask, directDispatch, tracer });
   const usage = new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config));
   const app = createApp({
     config,
@@ -301,7 +301,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
     isReady: () => isReady,
   });
   return {
-    ...{ acceptQueue, usage, onFanOut },
+    ...{ acceptQueue, usage, onTask },
     listen: async () => {
       // What another instance has accepted and does not dispatch itself.
       await db.onWork(() => feeds.watch.wake());

@@ -21,7 +21,7 @@ const incompleteFanOutsSql = (numberOf: (id: string) => string) => `select count
              group by entity_id, ${numberOf('id')}) d
     on d.entity_id = e.entity_id and d.event_no = ${numberOf('e.no')}
   where e.deliveries <> coalesce(d.deliveries, 0)
-    and not exists (select 1 from fan_outs f where f.entity_id = e.entity_id and f.event_no = e.no)`;
+    and not exists (select 1 from tasks f where f.entity_id = e.entity_id and f.event_no = e.no)`;
 const INCOMPLETE_ON_SQLITE = incompleteFanOutsSql((id) => `substr(${id}, 1, 11)`);
 const INCOMPLETE_ON_POSTGRES = incompleteFanOutsSql((id) => `left(cast(${id} as text), 26)`);
 

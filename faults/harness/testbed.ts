@@ -17,7 +17,7 @@ const POLL_MS = 20;
 const NOT_HELD = `select count(*) as count from queue q
   left join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no where coalesce(h.blocked, 0) <> 1`;
 /** Events of which deliveries are still to be made. */
-const FAN_OUTS = 'select count(*) as count from fan_outs';
+const FAN_OUTS = 'select count(*) as count from tasks where event_no is not null';
 
 type LoadSize = { concurrency?: number; most?: number; pauseMs?: number };
 type TestbedOptions = {

@@ -127,7 +127,9 @@ async function beginFanOuts(testbed: Testbed, { client }: Instance): Promise<Loa
 }
 
 async function hasOpenTask({ url }: Testbed): Promise<boolean> {
-  return (await withStore(url, (db) => countRows(db, 'select count(*) as count from fan_outs'))) > 0;
+  return (
+    (await withStore(url, (db) => countRows(db, 'select count(*) as count from tasks where event_no is not null'))) > 0
+  );
 }
 
 async function recordedIds({ url }: Testbed): Promise<Set<string>> {

@@ -86,9 +86,9 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'fan-out-repeats-its-step',
     what: 'does not remember how far a fan-out has come',
-    file: 'store/events/fan-out-task.ts',
-    find: 'set made = $3, phase = $4, cursor = $5 where',
-    replace: 'set made = $3, phase = $4 where length($5) > 0 and',
+    file: 'store/tasks/run.ts',
+    find: 'const { phase, cursor, waitMs, made: total = task.made } = next;',
+    replace: 'const { phase, waitMs, made: total = task.made } = next;\n      const { cursor } = task;',
     caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
   },
   {

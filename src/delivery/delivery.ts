@@ -2,17 +2,18 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
+import type { Stepped } from '../store/tasks/run.ts';
 import type { AttemptTools } from './attempt.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Engine } from './engine.ts';
 import { Auditor, auditorJob } from './jobs/auditor.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
 import { endpointAlertsJob } from './jobs/endpoint-alerts.ts';
-import { fanOutJob } from './jobs/fan-out.ts';
 import type { Job } from './jobs/job.ts';
 import { partitionsJob } from './jobs/partitions.ts';
 import { retentionJob } from './jobs/retention.ts';
 import { sweepJob } from './jobs/sweep.ts';
+import { tasksJob } from './jobs/tasks.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
 import type { LocalResource } from './local-shortage.ts';
 import { fileBudget } from './open-files.ts';
@@ -35,8 +36,8 @@ export type Delivery = {
   readonly auditor: Auditor;
   /** Records what deleted webhooks left in the queue; woken by every deletion in this process. */
   readonly sweep: Job;
-  /** Makes the rest of the deliveries of large events; woken by every such acceptance in this process. */
-  readonly fanOuts: Job;
+  /** Runs the tasks of all entities; woken by every new task of this process. */
+  readonly tasks: Job;
   readonly jobs: readonly Job[];
 };
 
@@ -65,24 +66,20 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
   const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
   const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
-  const fanOuts = fanOutJob(
-    db,
-    log,
-    (destinations) => {
-      counts.noteFannedOut(destinations);
-      engine.wake(destinations);
-    },
-    workers,
-  );
+  const onStep = ({ made, due }: Stepped) => {
+    counts.noteFannedOut(made);
+    engine.wake([...made, ...due]);
+  };
+  const tasks = tasksJob(db, log, onStep, workers);
   return {
     engine,
     clock,
     auditor,
     sweep,
-    fanOuts,
+    tasks,
     jobs: [
       sweep,
-      fanOuts,
+      tasks,
       partitionsJob({ db, log, registry: metrics.registry }),
       retentionJob({ db, log, retentionMs: config.RETENTION, workers }),
       clockStepJob(clock, log, workers),

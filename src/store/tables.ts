@@ -259,22 +259,26 @@ export const eventTable = new Table('events', {
 
 export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
 
-export const fanOutTable = new Table('fan_outs', {
+export type TaskKind = 'fan_out' | 'release' | 'retract';
+
+export const taskTable = new Table('tasks', {
   entity: uuid('entity_id'),
-  eventNo: uuid('event_no'),
-  networkId: integer('network_id'),
-  dueMs: integer('due_ms'),
-  revision: integer('revision'),
-  seenRevision: nullable(integer('seen_revision')),
-  waitMs: integer('wait_ms'),
-  made: integer('made'),
-  round: integer('round'),
+  no: uuid('no'),
+  subject: uuid('subject'),
+  eventNo: nullable(uuid('event_no')),
+  afterNo: nullable(uuid('after_no')),
   orderKey: nullable(uuid('order_key')),
   factKey: nullable(uuid('fact_key')),
-  retracts: nullable(uuid('retracts')),
+  waitMs: integer('wait_ms'),
+  dueMs: nullable(integer('due_ms')),
+  revision: nullable(integer('revision')),
+  seenRevision: nullable(integer('seen_revision')),
+  made: integer('made'),
+  failures: integer('failures'),
+  round: integer('round'),
   entityId: text('entity'),
-  event: text('event'),
-  phase: text<'making' | 'ending'>('phase'),
+  kind: text<TaskKind>('kind'),
+  phase: text('phase'),
   cursor: text('cursor'),
   finality: nullable(text('finality')),
 });

@@ -38,7 +38,7 @@ const POLL_MS = 50;
 /** Nothing may come after everything has arrived. */
 const QUIET_MS = 1_500;
 
-const WAITING = `select (select count(*) from queue) + (select count(*) from fan_outs)
+const WAITING = `select (select count(*) from queue) + (select count(*) from tasks where event_no is not null)
   + (select count(*) from fact_events where event_no is null) as count`;
 
 /** A store, processes that follow some networks on it, and receivers that are told of the payments. */

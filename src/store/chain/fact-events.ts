@@ -19,7 +19,7 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
-import { startTask } from '../events/fan-out-task.ts';
+import { startEventTask } from '../events/fan-out-task.ts';
 import type { NewEvent } from '../events/plan-acceptance.ts';
 import { outdateRetractions } from '../events/retraction/outdate.ts';
 import { factEventId } from './fact-payload.ts';
@@ -102,7 +102,7 @@ async function acceptFirst(
   const [held] = waiting;
   if (end === 0 && held !== undefined && held.heldNo !== null) {
     const released = { ...held, heldNo: held.heldNo };
-    await db.transaction((queries) => release(queries, db, networkId, released, firstDelayMs));
+    await db.transaction((queries) => release(queries, db, released, firstDelayMs));
     onTask();
     return 1;
   }
@@ -229,12 +229,11 @@ async function readRevision(queries: Queries, entityId: string): Promise<number>
 
 /**
  * A held event gets deliveries to the webhooks with this finality, in the round of its fact's revision. Throws
- * `TaskPending` where a task of another finality has to end first.
+ * `TaskPending` if the event has a task, which must end first.
  */
 async function release(
   queries: Queries,
   { dialect }: Database,
-  networkId: number,
   held: WaitingEvent & { readonly heldNo: SqlUuid },
   firstDelayMs: number,
 ): Promise<void> {
@@ -252,20 +251,20 @@ async function release(
     return;
   }
   // The retraction of the earlier round ends first, because its deliveries must not follow the deliveries of this round.
-  const retraction = 'select 1 as found from fan_outs where entity_id = $1 and retracts = $2';
-  if ((await queries.get(retraction, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
+  const pending = 'select 1 as found from tasks where entity_id = $1 and subject = $2';
+  if ((await queries.get(pending, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
   const nowMs = await readNowMs(queries, dialect);
   await outdateRetractions(queries, dialect, held, heldNo, nowMs);
-  const isStarted = await startTask(queries, dialect, {
-    event: { entityId, networkId, event, agreementId, factKey: factId, finality, seenRevision: held.seenRevision },
+  const task = {
+    event: { entityId, agreementId, factKey: factId, finality, seenRevision: held.seenRevision },
     eventNo: dialect.hexOf(heldNo),
     round: roundOf(held),
     dueMs: nowMs + firstDelayMs,
     made: stored.deliveries,
     revision: await readRevision(queries, entityId),
     cursor: '0',
-  });
-  if (!isStarted) throw new TaskPending(entityId);
+  };
+  await startEventTask(queries, dialect, { kind: 'release', ...task });
   const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
   if (noted === 0) throw new TakenBack();
 }

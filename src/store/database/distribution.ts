@@ -37,7 +37,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   events: 'by entity',
   event_ids: 'by entity',
   event_counts: 'by entity',
-  fan_outs: 'by entity',
+  tasks: 'by entity',
   subjects: 'by entity',
   supersedable: 'by entity',
   order_keys: 'by entity',

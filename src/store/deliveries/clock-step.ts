@@ -1,6 +1,7 @@
 import { RETRY_AFTER_MAX_MS } from '../../domain/retry.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
+import { MAX_BACKOFF_MS } from '../tasks/tasks.ts';
 
 /**
  * Due times and leases are points on the database's clock. When that is set back, everything that waits would wait that
@@ -27,7 +28,7 @@ type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
 /** Nothing that is due in good time changes, so any number of instances may do this at once. Returns how many did. */
 export async function bringForward(db: Database, waits: WaitLimits, which: Which): Promise<number> {
   let brought = 0;
-  if (which === 'all') await bringTasksForward(db);
+  await bringTasksForward(db, which);
   let after: Head = { entity_id: db.dialect.bindUuid('0'.repeat(32)), webhook_no: Number.MIN_SAFE_INTEGER };
   for (;;) {
     const heads = await db.all<Head>(
@@ -42,15 +43,15 @@ export async function bringForward(db: Database, waits: WaitLimits, which: Which
   }
 }
 
-/** A task waits for an attempt in flight, and looks again soon: by a clock that was set back, only after the whole step. */
-async function bringTasksForward(db: Database): Promise<void> {
-  const waiting = `wait_ms > ${db.dialect.nowMs}`;
+/** Tasks wait by the same clock. A longer wait than a task can have is left from before a step that no instance saw. */
+async function bringTasksForward(db: Database, which: Which): Promise<void> {
+  const waiting = `wait_ms > ${db.dialect.nowMs} + ${which === 'all' ? 0 : MAX_BACKOFF_MS}`;
   const entities = await db.all<{ entity_id: SqlUuid }>(
-    `select distinct entity_id from fan_outs where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
+    `select distinct entity_id from tasks where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
   );
   for (const { entity_id: entity } of entities) {
     await db.transaction((queries) =>
-      queries.run(`update fan_outs set wait_ms = 0 where entity_id = $1 and ${waiting}`, [entity]),
+      queries.run(`update tasks set wait_ms = 0 where entity_id = $1 and ${waiting}`, [entity]),
     );
   }
 }

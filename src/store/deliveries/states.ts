@@ -21,7 +21,7 @@ import { BLOCKED } from './heads.ts';
  * | acceptEvents (events/accept.ts)  | – → queue, with a lease where this process dispatches it                    |
  * | takeTurns (events/order.ts)      | queue → deliveries as superseded, by an event that made it pointless        |
  * | settleKeys (order-keys.ts)       | parked → can be claimed, when the one before it in its order key has ended  |
- * | continueFanOut (fan-out.ts)      | – → queue, the rest of an event for many webhooks                           |
+ * | fanOutStep (fan-out.ts)          | – → queue, the rest of an event for many webhooks                           |
  * | claimDeliveries (claim.ts)       | sets the lease and raises the token; returnClaims takes the lease back      |
  * | recordAttempts                   | success: queue → deliveries. Failure: due again, or queue → deliveries      |
  * | changeHeads (heads.ts)           | suspend, resume, move, remove: one row, no delivery is touched              |

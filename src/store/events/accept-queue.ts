@@ -30,7 +30,7 @@ export type AcceptQueueOptions = {
   /** Each event that is new, with the destination of each of its deliveries. */
   onAccepted?: (entityId: string, destinations: readonly DestinationKey[]) => void;
   /** Deliveries of an event follow that one transaction had no room for. */
-  onFanOut?: () => void;
+  onTask?: () => void;
   /** The dispatcher of this process, if it has one. */
   directDispatch?: DirectDispatch | null;
   /** Records the acceptance of events whose trace is recorded. */
@@ -174,7 +174,7 @@ export class AcceptQueue {
     this.options.directDispatch?.begin(dispatched);
     for (const one of destinations) this.options.onAccepted?.(one.entityId, one.destinations);
     if (due.size > 0) this.options.onDue(due, nowMs);
-    if (hasRest) this.options.onFanOut?.();
+    if (hasRest) this.options.onTask?.();
   }
 }
 

@@ -202,7 +202,7 @@ async function findUnfinished(
   if (events.length === 0) return new Set();
   const numbers = events.map(({ no }) => no);
   const tasks = await queries.all<{ no: SqlUuid }>(
-    `select event_no as no from fan_outs where entity_id = $1 and event_no in ${valuesList(1, numbers.length, 1)}`,
+    `select event_no as no from tasks where entity_id = $1 and event_no in ${valuesList(1, numbers.length, 1)}`,
     [entityKey(dialect, entityId), ...numbers],
   );
   const open = await findOpenEvents(queries, dialect, entityId, numbers);

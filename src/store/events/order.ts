@@ -157,8 +157,8 @@ async function queueBehindFanOuts(
     const list = `(values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})`;
     const rows = await taskColumns.all(
       queries,
-      `select ${taskColumns.list} from fan_outs where order_key is not null
-         and ((entity_id, order_key) in ${list} or (entity_id, fact_key) in ${list})${dialect.ofEntity('fan_outs')}`,
+      `select ${taskColumns.list} from tasks where order_key is not null
+         and ((entity_id, order_key) in ${list} or (entity_id, fact_key) in ${list})${dialect.ofEntity('tasks')}`,
       chunk.flatMap(({ entity, key }): SqlValue[] => [entity, key]),
     );
     const taken = new Set<string>();

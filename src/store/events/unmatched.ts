@@ -62,7 +62,7 @@ function waitingEvents(dialect: Dialect, entityId: string, parameters: Parameter
   const owner = parameters.bind(entityId);
   return {
     entity,
-    tasks: `select t.event_no from fan_outs t where t.entity_id = ${entity}`,
+    tasks: `select t.event_no from tasks t where t.entity_id = ${entity} and t.event_no is not null`,
     held: `select f.event_no from facts f where f.entity_id = ${owner} and f.event_no is not null
       and (f.state <> 'final' or ${IS_TO_BE_TOLD} or ${IS_COUNTED_ON})`,
   };

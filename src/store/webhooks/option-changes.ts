@@ -79,12 +79,9 @@ const CONFIRMED_MS = 7 * 86_400_000;
 async function oldestRevision(db: Database, entityId: string): Promise<number> {
   const { dialect } = db;
   const found = [
-    await readInteger(
-      db,
-      'min(coalesce(seen_revision, revision))',
-      'from fan_outs where entity_id = $1 and retracts is null',
-      [entityKey(dialect, entityId)],
-    ),
+    await readInteger(db, 'min(coalesce(seen_revision, revision))', 'from tasks where entity_id = $1', [
+      entityKey(dialect, entityId),
+    ]),
     await readInteger(
       db,
       'min(f.seen_revision)',

@@ -11,13 +11,13 @@ import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
-import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { EdrChain } from '../../support/chain/edr-chain.ts';
 import { RpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { claim } from '../../support/deliveries.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { seededRandom } from '../../support/random.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const NETWORK_ID = 8453;
@@ -135,21 +135,13 @@ async function deliver(db: Database, entityId: string, ledger: Ledger): Promise<
   const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
   for (let round = 0; round < 100; round++) {
     const accepted = await acceptFactEvents(db, NETWORK_ID, options);
-    await runFanOuts(db);
+    await runTasks(db);
     const claimed = await claim(db, entityId);
     for (const delivery of claimed) ledger.add(entryOf(delivery.body ?? '{}'));
     await record(db, ...claimed.map((delivery) => attemptThat('delivered', delivery)));
     if (accepted === 0 && claimed.length === 0) return;
   }
   throw new Error('There was no end of deliveries');
-}
-
-async function runFanOuts(db: Database): Promise<void> {
-  await db.transaction((queries) => queries.run('update fan_outs set wait_ms = 0'));
-  for (let step = 0; step < 1_000; step++) {
-    const entity = await findFanOut(db, null);
-    if (entity === null || (await continueFanOut(db, entity)) === null) return;
-  }
 }
 
 function entryOf(text: string): ReceivedEvent {

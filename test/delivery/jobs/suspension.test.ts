@@ -9,7 +9,6 @@ import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
 import { RETRACTIONS_FROM } from '../../../src/store/deliveries/retraction-heads.ts';
-import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
   accept,
@@ -26,6 +25,7 @@ import {
 } from '../../support/deliveries.ts';
 import { attemptThat, record as recordAttempt } from '../../support/order.ts';
 import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 
 const OK = respondedWith(200);
 const DOWN = respondedWith(500);
@@ -63,7 +63,7 @@ onSuiteEngine('the suspension monitor', (store) => {
       await recordAttempt(store.db, attemptThat('delivered', claimed));
       const body = JSON.stringify({ event: RETRACTION, networkId: 1, retracts: { eventId: retracts } });
       await accept(store.db, newEvent(entityId, { event: RETRACTION, body, retracts }));
-      for (let task = 0; task < 3; task++) await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
+      await runTasks(store.db);
       const retraction = await reclaim();
       if (!(retraction.webhookNo >= RETRACTIONS_FROM)) throw new Error('what was claimed is no retraction');
       return retraction;

@@ -61,7 +61,7 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   const workers = new Workers();
   const tools = attemptTools(db, receivers);
   const delivery = createDelivery({ config, db, log, tools, metrics, counts, workers });
-  const { engine, clock, sweep, fanOuts } = delivery;
+  const { engine, clock, sweep, tasks } = delivery;
   const notifier = new WorkNotifier(db, log);
   const onWork = () => {
     engine.wake();
@@ -75,8 +75,8 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   };
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const numbers = new EventNumbers((bytes) => world.random.fill(bytes));
-  const onTask = () => fanOuts.wake();
-  const acceptQueue = new AcceptQueue(db, { onDue, onFanOut: onTask, directDispatch: engine, numbers });
+  const onTask = () => tasks.wake();
+  const acceptQueue = new AcceptQueue(db, { onDue, onTask, directDispatch: engine, numbers });
   const heartbeat = new Heartbeat({
     ...{ db, log, workers, role: config.ROLE, host: owner.name },
     onInstances: (delivering, own) => {

@@ -127,7 +127,7 @@ export type WorkLeft = Readonly<Record<'queue' | 'tasks' | 'redeliveries' | 'fac
 
 export async function readWorkLeft(db: Database): Promise<WorkLeft> {
   const row = await db.get<Record<keyof WorkLeft, SqlInteger>>(
-    `select (select count(*) from queue) as queue, (select count(*) from fan_outs) as tasks,
+    `select (select count(*) from queue) as queue, (select count(*) from tasks) as tasks,
        (select count(*) from redeliveries where status = 'running') as redeliveries,
        (select count(*) from fact_events where event_no is null) as facts`,
   );
@@ -154,7 +154,7 @@ export async function readTimesAhead(db: Database): Promise<TimesAhead> {
     `coalesce((select max(${column}) from ${table}), 0) - ${db.dialect.nowMs}`;
   const row = await db.get<Record<'network_lease' | 'lease' | 'due' | 'task_wait', SqlInteger>>(
     `select ${ahead('lease_ms', 'chains')} as network_lease, ${ahead('lease_ms', 'queue')} as lease,
-       ${ahead('due_ms', 'queue')} as due, ${ahead('wait_ms', 'fan_outs')} as task_wait`,
+       ${ahead('due_ms', 'queue')} as due, ${ahead('wait_ms', 'tasks')} as task_wait`,
   );
   return {
     networkLease: Number(row?.network_lease ?? 0),
@@ -168,7 +168,7 @@ export async function readTimesAhead(db: Database): Promise<TimesAhead> {
 export async function readOpenEvents(queries: Queries, { hexOf }: Dialect): Promise<ReadonlySet<string>> {
   const events = await queries.all<EventRow>('select no, event_id, event from events');
   const rows = await queries.all<{ no: SqlUuid }>(
-    `select event_no as no from fan_outs union all select id from queue where recorded is null
+    `select event_no as no from tasks where event_no is not null union all select id from queue where recorded is null
      union all select f.event_no from facts f join fact_events e on e.entity_id = f.entity_id and e.fact_id = f.id
        where f.event_no is not null and e.event_no is null and e.event <> '${RETRACTION}'`,
   );

@@ -13,7 +13,6 @@ import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
-import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { replaceOptions } from '../../../src/store/webhooks/options.ts';
@@ -23,6 +22,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 import { listQuery, newEntity, register } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
@@ -603,14 +603,6 @@ async function tell(db: Database, networkId: number): Promise<void> {
   for (let step = 0; step < 50 && (await acceptFactEvents(db, networkId, options)) > 0; step++);
   await runTasks(db);
   if ((await acceptFactEvents(db, networkId, options)) > 0) await runTasks(db);
-}
-
-async function runTasks(db: Database): Promise<void> {
-  await db.transaction((queries) => queries.run('update fan_outs set wait_ms = 0'));
-  for (let step = 0; step < 20; step++) {
-    const entity = await findFanOut(db, null);
-    if (entity === null || (await continueFanOut(db, entity)) === null) return;
-  }
 }
 
 /** Delivers what is due, and what becomes due by it. Returns the bodies in their order. */

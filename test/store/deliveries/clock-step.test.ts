@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
-import { entityKey } from '../../../src/store/database/sql.ts';
+import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import { bringForward } from '../../../src/store/deliveries/clock-step.ts';
 import {
   acceptMany,
@@ -42,25 +42,23 @@ onEveryEngine('a clock that was set back', (store) => {
     expect(waiting).toHaveLength(0);
   });
 
-  test('makes no task wait that looks at an attempt in flight again and again', async () => {
+  test.each([
+    ['an hour', 3_600_000, 'first attempts', false],
+    ['ten seconds', 10_000, 'first attempts', true],
+    ['ten seconds', 10_000, 'all', false],
+  ] as const)('a task that waits %s (%d ms) after a step of the clock, by %s: %p', async (_, waitMs, which, stays) => {
     const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
     await store.db.transaction((queries) =>
       queries.run(
-        `insert into fan_outs (entity_id, event_no, network_id, entity, event, phase, cursor, revision, made, due_ms, wait_ms)
-         values ($1, $1, 1, '', 'LatePayment', 'making', '', 0, 0, 0, ${store.db.dialect.nowMs} + 3600000)`,
-        [entity],
+        `insert into tasks (entity_id, no, kind, subject, entity, phase, cursor, wait_ms)
+         values ($1, $1, 'retract', $1, '', 'ending', '', ${store.db.dialect.nowMs} + $2)`,
+        [entity, waitMs],
       ),
     );
-    await bringForward(store.db, longestWaits, 'first attempts');
-    const waitMs = async () =>
-      Number(
-        (await store.db.get<{ wait: string }>('select wait_ms as wait from fan_outs where entity_id = $1', [entity]))
-          ?.wait,
-      );
-    expect(await waitMs()).toBeGreaterThan(0);
-    await bringForward(store.db, longestWaits, 'all');
-    expect(await waitMs()).toBe(0);
-    await store.db.transaction((queries) => queries.run('delete from fan_outs where entity_id = $1', [entity]));
+    await bringForward(store.db, longestWaits, which);
+    const isWaiting = (await readInteger(store.db, 'wait_ms', 'from tasks where entity_id = $1', [entity])) > 0;
+    expect(isWaiting).toBe(stays);
+    await store.db.transaction((queries) => queries.run('delete from tasks where entity_id = $1', [entity]));
   });
 
   test('limits a lease to its length, and its delivery is due when it ends', async () => {

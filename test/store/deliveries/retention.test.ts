@@ -11,7 +11,7 @@ import type { Pruned } from '../../../src/store/deliveries/retention/prune-run.t
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { findEventNo } from '../../../src/store/events/event-ids.ts';
-import { startTask } from '../../../src/store/events/fan-out-task.ts';
+import { startEventTask } from '../../../src/store/events/fan-out-task.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
@@ -156,18 +156,17 @@ onSuiteEngine('retention of a minute', (store) => {
     );
     const { dialect } = store.db;
     const noOf = async (name: string) => (await findEventNo(store.db, dialect, entityId, name)) ?? '';
-    const event = { entityId, networkId: 1, event: 'LatePayment' };
-    const task = { event, dueMs: 0, made: 0, revision: 1, cursor: '' };
+    const task = { event: { entityId }, dueMs: 0, made: 0, revision: 1, cursor: '' };
     const [fanOut, retracted] = [await noOf('fan-out'), await noOf('retracted')];
     await store.db.transaction(async (queries) => {
-      await startTask(queries, dialect, { ...task, eventNo: fanOut });
-      const retracts = dialect.bindUuid(retracted);
-      await startTask(queries, dialect, { ...task, eventNo: firstHexAt(NOW_MS), retracts });
+      await startEventTask(queries, dialect, { ...task, kind: 'fan_out', eventNo: fanOut });
+      const retraction = { eventNo: firstHexAt(NOW_MS), subject: dialect.bindUuid(retracted) };
+      await startEventTask(queries, dialect, { ...task, kind: 'retract', ...retraction });
     });
     expect(await pruneAt(NOW_MS, true)).toEqual({ ...NOTHING, events: 1 });
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 1 });
     expect(await eventsLeft()).toEqual(['fan-out', 'retracted']);
-    await store.db.transaction((queries) => queries.run('delete from fan_outs'));
+    await store.db.transaction((queries) => queries.run('delete from tasks'));
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 2 });
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
+import { tasksJob } from '../../../src/delivery/jobs/tasks.ts';
 import { MAX_QUEUE_NO, MAX_ROUND } from '../../../src/domain/ids.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type SqlUuid, StoreUnavailableError, TRANSACTION_LIMITS } from '../../../src/store/database/database.ts';
@@ -7,7 +7,6 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import { retractionHeadNo } from '../../../src/store/deliveries/retraction-heads.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
-import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
 import { changeMatching, deleteMatching, moveWebhook } from '../../../src/store/webhooks/change.ts';
@@ -46,9 +45,9 @@ async function idsOf(store: TestStore, entityId: string): Promise<string[]> {
 
 /** Runs the job until no task is left. */
 async function finish(store: TestStore, db = store.db): Promise<void> {
-  const job = fanOutJob(db, createLogger('silent'), () => undefined);
+  const job = tasksJob(db, createLogger('silent'), () => undefined);
   job.start();
-  await until('no fan-out is left', async () => (await store.db.get('select 1 as one from fan_outs')) === undefined);
+  await until('no fan-out is left', async () => (await store.db.get('select 1 as one from tasks')) === undefined);
   await job.stop();
 }
 
@@ -75,7 +74,7 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
     await accept(store.db, newEvent(entityId));
     const key = [entityKey(store.db.dialect, entityId)];
     await store.db.transaction(async (queries) => {
-      await queries.run('update fan_outs set due_ms = due_ms - 60000 where entity_id = $1', key);
+      await queries.run('update tasks set due_ms = due_ms - 60000 where entity_id = $1', key);
       // As a look leaves a head in which it finds nothing.
       await queries.run(
         `update queue_heads set look_from_ms = ${store.db.dialect.nowMs} - 10000, full_look_ms = ${store.db.dialect.nowMs} + 60000 where entity_id = $1`,
@@ -231,7 +230,7 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
             work(
               alteredQueries(queries, {
                 get: (sql, params) => {
-                  const isFailing = sql.includes('from fan_outs') && hexOf(params?.[0] as SqlUuid) === failing;
+                  const isFailing = sql.includes('from events') && hexOf(params?.[0] as SqlUuid) === failing;
                   if (isFailing) throw new Error('this one always fails');
                   return queries.get(sql, params);
                 },
@@ -240,27 +239,13 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
           options,
         ),
     });
-    const job = fanOutJob(shaky, createLogger('silent'), () => undefined);
+    const job = tasksJob(shaky, createLogger('silent'), () => undefined);
     job.start();
     await until('the other is finished', async () => (await countOf(store, other)) === RECEIVERS);
     await job.stop();
     expect(await countOf(store, broken)).toBe(MAX_DELIVERIES);
     await finish(store);
     expect(await countOf(store, broken)).toBe(RECEIVERS);
-  });
-
-  test('takes turns with those of other entities', async () => {
-    const entities = [await largeEntity(store), await largeEntity(store)];
-    for (const entityId of entities) await accept(store.db, newEvent(entityId));
-    const made: (number | undefined)[] = [];
-    for (let next = await findFanOut(store.db, null); next !== null; next = await findFanOut(store.db, next)) {
-      made.push((await continueFanOut(store.db, next))?.length);
-    }
-    expect(made).toEqual([MAX_DELIVERIES, MAX_DELIVERIES]);
-    expect(await Promise.all(entities.map((entityId) => countOf(store, entityId)))).toEqual(
-      Array(2).fill(2 * MAX_DELIVERIES),
-    );
-    await finish(store);
   });
 });
 

@@ -4,12 +4,12 @@ import { releaseAllLeases, returnClaims } from '../../../src/store/deliveries/cl
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
-import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const PAYMENT = 'TransferProcessed';
@@ -33,14 +33,7 @@ onEveryEngine('a retraction', (store) => {
   };
   const retract = async (entityId: string) => {
     await accept(store.db, bodyOf(entityId, RETRACTION, 'p1-retracted', { retracts: 'p1' }));
-    await runTasks();
-  };
-  const runTasks = async () => {
-    await store.db.transaction((queries) => queries.run('update fan_outs set wait_ms = 0'));
-    for (let step = 0; step < 20; step++) {
-      const entity = await findFanOut(store.db, null);
-      if (entity === null || (await continueFanOut(store.db, entity)) === null) return;
-    }
+    await runTasks(store.db);
   };
   const list = async (entityId: string) =>
     (await listDeliveries(store.db, entityId, { page: 1, limit: 100, sortBy: 'dateCreated', sortDir: 'asc' }))
@@ -100,7 +93,7 @@ onEveryEngine('a retraction', (store) => {
     expect(await shown(entityId)).toEqual([`${PAYMENT} delivered`, `${RETRACTION} pending`]);
     expect(await readRedelivery(store.db, entityId, redeliveryId)).toMatchObject({ queued: 0, skipped: 1, sent: 0 });
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
-    expect(await findFanOut(store.db, null)).toBeNull();
+    expect(await countTasks(store.db)).toBe(0);
   });
 
   test('is delivered after a redelivery of its original that is in flight', async () => {
@@ -112,9 +105,9 @@ onEveryEngine('a retraction', (store) => {
     await retract(entityId);
     expect(await kindsClaimed(entityId)).toEqual([]);
     await record(store.db, attemptThat('delivered', inFlight));
-    await runTasks();
+    await runTasks(store.db);
     expect(await kindsClaimed(entityId)).toEqual([RETRACTION]);
-    expect(await findFanOut(store.db, null)).toBeNull();
+    expect(await countTasks(store.db)).toBe(0);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 });

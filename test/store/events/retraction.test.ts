@@ -6,8 +6,8 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
-import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import type { NewEvent } from '../../../src/store/events/plan-acceptance.ts';
+import { stepNext } from '../../../src/store/tasks/run.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { accept, claim, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
@@ -15,6 +15,7 @@ import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { POSTGRES_ONLY } from '../../support/requirements.ts';
 import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
@@ -67,7 +68,7 @@ onEveryEngine('retraction', (store) => {
       'failing superseded TransferProcessed',
       'suspended superseded TransferProcessed',
     ]);
-    expect(await findFanOut(store.db, null)).toBeNull();
+    expect(await countTasks(store.db)).toBe(0);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
@@ -83,7 +84,7 @@ onEveryEngine('retraction', (store) => {
       await runTasks(store.db);
       const [retraction] = await claim(store.db, entityId);
       expect(JSON.parse(retraction?.body ?? '{}')).toMatchObject({ event: RETRACTION, retracts: { eventId: 'p1' } });
-      expect(await findFanOut(store.db, null)).toBeNull();
+      expect(await countTasks(store.db)).toBe(0);
       expect(await wrongDeliveryCounters(store.db)).toEqual([]);
     }
   });
@@ -94,15 +95,15 @@ onEveryEngine('retraction', (store) => {
     const inFlight = await claimOf(entityId, 'one');
     await accept(store.db, retractionOf(entityId, 'p1'));
     await runTasks(store.db);
-    await store.db.transaction((queries) => queries.run('update fan_outs set wait_ms = 1'));
+    await store.db.transaction((queries) => queries.run('update tasks set wait_ms = 1'));
     await accept(store.db, payment(entityId, 'p2', { transferId: 't2' }));
     await record(store.db, attemptThat('delivered', await claimOf(entityId, 'one')));
     await accept(store.db, retractionOf(entityId, 'p2'));
-    await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
+    await stepNext(store.db, entityKey(store.db.dialect, entityId));
     expect((await shown(entityId)).filter((one) => one.endsWith(RETRACTION))).toHaveLength(2);
     await record(store.db, attemptThat('delivered', inFlight));
     await runTasks(store.db);
-    expect(await findFanOut(store.db, null)).toBeNull();
+    expect(await countTasks(store.db)).toBe(0);
   });
 
   // SQLite has one writer: no claim comes between the statements of a step.
@@ -147,7 +148,7 @@ onEveryEngine('retraction', (store) => {
       ];
       expect((await shown(entityId)).toSorted()).toEqual(expected.toSorted());
       expect(await claim(store.db, entityId)).toHaveLength(3);
-      expect(await findFanOut(store.db, null)).toBeNull();
+      expect(await countTasks(store.db)).toBe(0);
       expect(await wrongDeliveryCounters(store.db)).toEqual([]);
     },
   );
@@ -243,15 +244,6 @@ onEveryEngine('retraction', (store) => {
     expect(await accept(store.db, reminder('r2'))).toMatchObject([{ deliveries: 1, supersededBy: null }]);
   });
 });
-
-/** Every task that is there, for a bounded number of steps. */
-async function runTasks(db: Database): Promise<void> {
-  await db.transaction((queries) => queries.run('update fan_outs set wait_ms = 0'));
-  for (let step = 0; step < 20; step++) {
-    const entity = await findFanOut(db, null);
-    if (entity === null || (await continueFanOut(db, entity)) === null) return;
-  }
-}
 
 /** Another instance works once, after the first or the last statement of a step that reads the originals without a lock. */
 function racedStore(db: Database, moment: 'the first read' | 'the last read', work: () => Promise<void>): Database {

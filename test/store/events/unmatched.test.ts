@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { type EventListQuery, eventListQuerySchema } from '../../../src/contract/deliveries.ts';
 import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
-import { entityKey } from '../../../src/store/database/sql.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { findEventNo } from '../../../src/store/events/event-ids.ts';
-import { continueFanOut } from '../../../src/store/events/fan-out.ts';
-import { startTask } from '../../../src/store/events/fan-out-task.ts';
+import { startEventTask } from '../../../src/store/events/fan-out-task.ts';
 import { listEvents, readEvent } from '../../../src/store/events/read.ts';
 import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const HASH = `0x${'2'.repeat(64)}`;
@@ -140,13 +139,19 @@ onEveryEngine('the events that reached no webhook', (store) => {
   test('are not those with a task that is still to make their deliveries, and are once it made none', async () => {
     await send('task');
     const eventNo = (await findEventNo(store.db, store.db.dialect, entityId, 'task')) ?? '';
-    const event = { entityId, networkId: NETWORK, event: 'TransferProcessed' };
-    await store.db.transaction((queries) =>
-      startTask(queries, store.db.dialect, { event, eventNo, dueMs: 0, made: 0, revision: 99, cursor: '0' }),
-    );
+    const task = {
+      kind: 'fan_out' as const,
+      event: { entityId },
+      eventNo,
+      dueMs: 0,
+      made: 0,
+      revision: 99,
+      cursor: '0',
+    };
+    await store.db.transaction((queries) => startEventTask(queries, store.db.dialect, task));
     expect(await unmatched()).toEqual([]);
     expect(await list({ matched: 'true' })).toEqual([1, ['task']]);
-    await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
+    await runTasks(store.db);
     expect(await unmatched()).toEqual(['task']);
   });
 });

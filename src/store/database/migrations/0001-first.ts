@@ -5,6 +5,7 @@ import { endpointTables } from './first/endpoints.ts';
 import { eventTables } from './first/events.ts';
 import { listenTables } from './first/listen.ts';
 import { queueTables } from './first/queue.ts';
+import { taskTables } from './first/tasks.ts';
 import { TENANT_TABLES } from './first/tenants.ts';
 import { WEBHOOK_TABLES } from './first/webhooks.ts';
 import type { Migration } from './migration.ts';
@@ -19,6 +20,7 @@ export const first: Migration = {
     ...endpointTables(dialect),
     ...queueTables(dialect),
     ...eventTables(dialect),
+    ...taskTables(dialect),
     ...deliveryTables(dialect),
     ...countTables(dialect),
     ...listenTables(dialect),

@@ -35,7 +35,7 @@ import {
  * in it: who has the turn is read from the queue, under the lock. Every transaction takes its locks in this order, each kind
  * sorted by key, so that no two wait for each other:
  *
- *   event_ids → subjects → fan_outs → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
+ *   event_ids → subjects → tasks → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
  */
 
 /** A generation that no head ever gets to. */

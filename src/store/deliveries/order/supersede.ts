@@ -13,6 +13,7 @@ import {
   valuesList,
 } from '../../database/sql.ts';
 import { setDeliveries } from '../../events/unmatched.ts';
+import { ENDED } from '../../tasks/tasks.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
 import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
@@ -161,7 +162,8 @@ export async function endTask(
 ): Promise<void> {
   const task = await taskColumns.get(
     queries,
-    `delete from fan_outs where entity_id = $1 and event_no = $2 returning ${taskColumns.list}`,
+    `update tasks set phase = '${ENDED}', wait_ms = 0 where entity_id = $1 and event_no = $2 and phase <> '${ENDED}'
+     returning ${taskColumns.list}`,
     [entity, eventNo],
   );
   if (task === undefined) return;

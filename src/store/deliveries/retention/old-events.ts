@@ -66,8 +66,7 @@ async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly
   const wanted = new Set<string>();
   const inRange = (table: string) =>
     `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)`;
-  const hasTask =
-    'exists (select 1 from fan_outs t where t.entity_id = $1 and (t.event_no = e.no or t.retracts = e.no))';
+  const hasTask = 'exists (select 1 from tasks t where t.entity_id = $1 and (t.event_no = e.no or t.subject = e.no))';
   // In a dry run the deliveries that would go are still there, and an old event has none that are younger.
   const left = [hasTask, inRange('queue'), ...(dryRun ? [] : [inRange('deliveries')])].join(' or ');
   for (const chunk of chunks(events)) {

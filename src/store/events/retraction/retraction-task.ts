@@ -21,9 +21,11 @@ import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../../deliveries/states.ts';
 import { REVISION } from '../../tables.ts';
+import type { Progress, StepTools } from '../../tasks/tasks.ts';
 import { insertDeliveries } from '../accept.ts';
-import { advance, type Task, takeTurnsOfRest } from '../fan-out-task.ts';
+import { type EventTask, takeTurnsOfRest } from '../fan-out-task.ts';
 import { planFanOut, type Receiver } from '../plan-acceptance.ts';
+import { setDeliveries } from '../unmatched.ts';
 
 /**
  * The deliveries of a retraction, in steps of one transaction each.
@@ -41,21 +43,12 @@ import { planFanOut, type Receiver } from '../plan-acceptance.ts';
  * queue has none of them. An original and its retraction share an order key, so that the retraction never arrives first.
  */
 
-type RetractionTask = Task & { readonly retracts: SqlUuid };
-
 /** How soon a delivery in flight is looked at again. */
 const LOOK_AGAIN_MS = 200;
 
-/** Returns the destinations where something has become due. */
-export async function continueRetraction(
-  queries: Queries,
-  dialect: Dialect,
-  task: RetractionTask,
-  nowMs: number,
-): Promise<DestinationKey[]> {
-  return task.phase === 'ending'
-    ? awaitOriginals(queries, dialect, task, nowMs)
-    : tellNext(queries, dialect, task, nowMs);
+/** The subject of the task is the original, and its event is the retraction. */
+export function retractStep(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
+  return task.phase === 'ending' ? awaitOriginals(tools, task) : tellNext(tools, task);
 }
 
 const originalColumns = new Columns({
@@ -74,13 +67,13 @@ const IN_QUEUE = 'id, webhook_no, endpoint_no, may_be_received, order_key, lease
 const IN_RECORD = `id, webhook_no, endpoint_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
   null as order_key, null as lease_ms, status from deliveries`;
 /** The ids of the deliveries that are retracted. */
-function rangeOf({ hexOf, bindUuid }: Dialect, { retracts, round }: RetractionTask): { after: SqlUuid; last: SqlUuid } {
-  const { after, last } = roundRange(hexOf(retracts), round);
+function rangeOf({ hexOf, bindUuid }: Dialect, { subject, round }: EventTask): { after: SqlUuid; last: SqlUuid } {
+  const { after, last } = roundRange(hexOf(subject), round);
   return { after: bindUuid(after), last: bindUuid(last) };
 }
 
 /** The next deliveries of the original, in the order of their ids. */
-async function readOriginals(queries: Queries, dialect: Dialect, task: RetractionTask): Promise<Original[]> {
+async function readOriginals(queries: Queries, dialect: Dialect, task: EventTask): Promise<Original[]> {
   const { after, last } = rangeOf(dialect, task);
   const parameters = [task.entity, task.cursor === '' ? after : dialect.bindUuid(task.cursor), last];
   const found: Original[] = [];
@@ -99,12 +92,8 @@ function mayHaveReceived({ status, mayBeReceived }: Original): boolean {
   return mayBeReceived === 1 && status !== STATUS_CODES.cancelled;
 }
 
-async function tellNext(
-  queries: Queries,
-  dialect: Dialect,
-  task: RetractionTask,
-  nowMs: number,
-): Promise<DestinationKey[]> {
+async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
+  const { queries, dialect, nowMs } = tools;
   const { entity } = task;
   const originals = await readOriginals(queries, dialect, task);
   const told = originals.filter(mayHaveReceived);
@@ -129,12 +118,13 @@ async function tellNext(
   const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
   const readTo = settled.at(-1);
   const cursor = readTo === undefined ? task.cursor : dialect.hexOf(readTo.id);
-  await advance(queries, changes, task, receivers.length, { phase: isLast ? 'ending' : 'making', cursor });
   // The retraction is an event with its own number, so that its deliveries are of round 0.
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo), round: 0 };
   const rows = planFanOut(planned, nowMs, receivers, turns);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
-  return [...receivers, ...promoted].map(({ destination }) => destination);
+  tools.noteMade(receivers.map(({ destination }) => destination));
+  tools.noteDue(promoted.map(({ destination }) => destination));
+  return { phase: isLast ? 'ending' : 'making', cursor, made: task.made + receivers.length, waitMs: 0 };
 }
 
 /**
@@ -168,7 +158,7 @@ function receiversOf(found: readonly Receiver[], originals: readonly Original[])
 async function supersede(
   queries: Queries,
   dialect: Dialect,
-  { entity, entityId, eventNo: byNo }: RetractionTask,
+  { entity, entityId, eventNo: byNo }: EventTask,
   rows: readonly { readonly id: SqlUuid }[],
   { changes, nowMs }: { changes: CountChanges; nowMs: number },
 ): Promise<WaitingRow[]> {
@@ -182,7 +172,7 @@ async function supersede(
 /** One that is in flight without a key gets that of its retraction, which then waits for it. */
 async function keyInFlight(
   queries: Queries,
-  { entity, orderKey, factKey }: RetractionTask,
+  { entity, orderKey, factKey }: EventTask,
   receivers: readonly Receiver[],
   inFlight: readonly Original[],
 ): Promise<void> {
@@ -200,12 +190,8 @@ const LEFT = `select ${waitingColumns.list} from queue where entity_id = $1 and 
 const parkedColumns = new Columns({ endpointNo: integer('endpoint_no'), key: uuid('order_key') });
 
 /** Ends when no delivery of the original is in flight; until then it looks again. */
-async function awaitOriginals(
-  queries: Queries,
-  dialect: Dialect,
-  task: RetractionTask,
-  nowMs: number,
-): Promise<DestinationKey[]> {
+async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
+  const { queries, dialect, nowMs } = tools;
   const { entity, eventNo } = task;
   const { after, last } = rangeOf(dialect, task);
   const waiting = await waitingColumns.all(queries, LEFT, [entity, after, last]);
@@ -224,14 +210,11 @@ async function awaitOriginals(
   await supersede(queries, dialect, task, waiting, { changes, nowMs });
   const promoted: Promotion[] = await settleKeys(queries, dialect, keys, nowMs);
   const left = await waitingColumns.all(queries, LEFT, [entity, after, last]);
-  if (left.length === 0) await advance(queries, changes, task, 0, null);
-  else {
-    const sql = 'update fan_outs set wait_ms = $3 where entity_id = $1 and event_no = $2';
-    await queries.run(sql, [entity, eventNo, nowMs + LOOK_AGAIN_MS]);
-  }
+  if (left.length === 0) await setDeliveries(queries, changes, task, task.made);
   await wakeHeads(queries, dialect, promoted);
   await changes.write(queries);
-  return promoted.map(({ destination }) => destination);
+  tools.noteDue(promoted.map(({ destination }) => destination));
+  return left.length === 0 ? 'done' : { phase: task.phase, cursor: task.cursor, waitMs: LOOK_AGAIN_MS };
 }
 
 const headColumns = new Columns({
@@ -264,7 +247,7 @@ async function readHeads(
 async function findTold(
   queries: Queries,
   dialect: Dialect,
-  { entityId }: RetractionTask,
+  { entityId }: EventTask,
   told: readonly Original[],
   nowMs: number,
 ): Promise<Receiver[]> {

@@ -8,7 +8,7 @@ import type { CountChanges } from '../../deliveries/counts/counts.ts';
 import { endTask } from '../../deliveries/order/supersede.ts';
 import { STATUS_CODES } from '../../deliveries/states.ts';
 import { findEventNo } from '../event-ids.ts';
-import { startTask } from '../fan-out-task.ts';
+import { startEventTask } from '../fan-out-task.ts';
 import type { Incoming, NewEvent, RetractedEvent } from '../plan-acceptance.ts';
 
 /**
@@ -102,7 +102,7 @@ export async function startRetraction(
   const agreementId = event.agreementId ?? retracted.agreementId;
   // Without a fact, the event and its retraction share a key of their own.
   const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
-  const task = { event: { ...event, agreementId, factKey }, eventNo, round: event.round ?? 0, retracts: retracted.no };
-  const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, revision: 0, cursor: '' };
-  await startTask(queries, dialect, { ...task, ...progress });
+  const task = { event: { ...event, agreementId, factKey }, eventNo, round: event.round ?? 0, subject: retracted.no };
+  const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, cursor: '' };
+  await startEventTask(queries, dialect, { kind: 'retract', ...task, ...progress });
 }

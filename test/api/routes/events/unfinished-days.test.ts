@@ -1,24 +1,16 @@
 import { expect, test } from 'bun:test';
 import { reconciledEventsSchema, reconciliationSchema } from '../../../../src/contract/events/reconciliation.ts';
-import type { Database } from '../../../../src/store/database/database.ts';
-import { continueFanOut, findFanOut } from '../../../../src/store/events/fan-out.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { newStoredNetwork } from '../../../support/chain/stored-network.ts';
 import { completeAll, HOOK, LATE_ON_1 } from '../../../support/deliveries.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 import { register, seedWebhooks } from '../../../support/webhooks.ts';
 
 /** Days with events whose deliveries are not all made yet: no count of deliveries shows the missing ones. */
 
 const API = '/api/v1/crypto';
 const WEBHOOKS = 1_200;
-
-async function runTasks(db: Database): Promise<void> {
-  for (let step = 0; step < 20; step++) {
-    const entity = await findFanOut(db, null);
-    if (entity === null || (await continueFanOut(db, entity)) === null) return;
-  }
-}
 
 onSuiteEngine('the reconciliation of a day', (store) => {
   async function read(tenant: Tenant, path: string): Promise<unknown> {

@@ -3,12 +3,12 @@ import { destinationKey } from '../../../../src/domain/post-url.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
-import { continueFanOut, findFanOut } from '../../../../src/store/events/fan-out.ts';
 import { deleteWebhook, moveWebhook } from '../../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent, statuses } from '../../../support/deliveries.ts';
 import { attemptThat, countRows, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 const KINDS = ['AgreementSignedUp', 'TransferCreated', 'TransferProcessed'] as const;
@@ -162,9 +162,7 @@ onEveryEngine('an endpoint that keeps order', (store) => {
     const after = newEvent(entityId, { event: 'TransferProcessed', agreementId: 'a' });
     const results = [...(await accept(store.db, before)), ...(await accept(store.db, after))];
     expect(results).toMatchObject([{ deliveries: 1_002 }, { deliveries: 1 }]);
-    for (let entity = await findFanOut(store.db, null); entity !== null; entity = await findFanOut(store.db, null)) {
-      await continueFanOut(store.db, entity);
-    }
+    await runTasks(store.db);
     const claimed = (await claim(store.db, entityId, 2_000)).filter(({ postUrl }) => postUrl === last);
     const found = claimed.map(({ sequence, eventId }) => ({ sequence, eventId }));
     expect(found).toEqual([{ sequence: 1, eventId: before.eventId ?? '' }]);

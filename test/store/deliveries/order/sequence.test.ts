@@ -5,7 +5,6 @@ import { readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../../src/store/events/accept.ts';
-import { continueFanOut, findFanOut } from '../../../../src/store/events/fan-out.ts';
 import {
   accept,
   acceptMany,
@@ -19,6 +18,7 @@ import {
 import { attemptThat, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, seedWebhooks } from '../../../support/webhooks.ts';
 
 onEveryEngine('the sequence of an endpoint', (store) => {
@@ -75,9 +75,7 @@ onEveryEngine('the sequence of an endpoint', (store) => {
     }));
     await seedWebhooks(store.db, entityId, seeds);
     await acceptMany(store.db, entityId, 2);
-    for (let entity = await findFanOut(store.db, null); entity !== null; entity = await findFanOut(store.db, null)) {
-      await continueFanOut(store.db, entity);
-    }
+    await runTasks(store.db);
     const numbers = await readNumbers(store.db, entityId);
     expect(numbers).toHaveLength(2_006);
     expect(numbers.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1_003 }, () => [1, 2]).flat());

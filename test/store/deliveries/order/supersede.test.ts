@@ -13,7 +13,6 @@ import { recordAttempts } from '../../../../src/store/deliveries/record/record-a
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../../src/store/events/accept.ts';
-import { findFanOut } from '../../../../src/store/events/fan-out.ts';
 import { readEvent } from '../../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
@@ -22,6 +21,7 @@ import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { POSTGRES_ONLY } from '../../../support/requirements.ts';
 import { alteredQueries, onEveryEngine } from '../../../support/stores.ts';
+import { countTasks, runTasks } from '../../../support/tasks.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
@@ -88,7 +88,8 @@ onEveryEngine('supersession', (store) => {
     const reminder = about(entityId, 'LatePayment', 'a');
     expect(await accept(store.db, reminder)).toMatchObject([{ deliveries: MAX_DELIVERIES + 5 }]);
     await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
-    expect(await findFanOut(store.db, null)).toBeNull();
+    await runTasks(store.db);
+    expect(await countTasks(store.db)).toBe(0);
     expect(await readEvent(store.db, entityId, reminder.eventId ?? '')).toMatchObject({ deliveries: MAX_DELIVERIES });
     expect(await countRows(store.db, 'queue', entityId)).toBe(0);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../database.ts';
 
 export function eventTables({ uuid, storage }: Dialect): string[] {
-  const { clustered, updatedInPlace } = storage;
+  const { clustered } = storage;
   return [
     // The event's number is a UUIDv7 whose last 40 bits are zero: the range of the ids of its deliveries. `body` is the
     // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
@@ -38,32 +38,6 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       no ${uuid} not null,
       primary key (entity_id, hash)
     ) ${clustered}`,
-
-    // Deliveries of an event that a task makes, a bounded step at a time, on any instance. A fan-out walks the webhooks of
-    // its network and event by number, over the registry as it was at `revision`; `cursor` is the last number. With a
-    // finality, it is for the webhooks that had that finality at `seen_revision`. A task that `retracts` an event reads the deliveries of its
-    // `round`, with the last id in `cursor`; in the phase `ending` it waits until `wait_ms` for attempts in flight.
-    // `fact_key` keeps the events of a fact in order at endpoints without another order.
-    `create table fan_outs (
-      entity_id ${uuid} not null,
-      event_no ${uuid} not null,
-      network_id bigint not null,
-      due_ms bigint not null,
-      revision bigint not null,
-      seen_revision bigint,
-      wait_ms bigint not null default 0,
-      made int not null,
-      round smallint not null default 0,
-      order_key ${uuid},
-      fact_key ${uuid},
-      retracts ${uuid},
-      entity text collate "binary" not null,
-      event text collate "binary" not null,
-      phase text not null,
-      cursor text collate "binary" not null,
-      finality text,
-      primary key (entity_id, event_no)
-    ) ${updatedInPlace}`,
 
     // The subject of events, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that makes
     // others of the subject unnecessary, or null. `is_waited` is 1 if `supersedable` has events of it. The row is the lock

@@ -49,8 +49,8 @@ export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
     await queries.run(
       `create temp table needed on commit drop as select distinct entity_id, no from (
          ${ofDelivery('queue')} union ${ofDelivery('deliveries')}
-         union select entity_id, event_no from fan_outs where ${within(days, 'event_no')}
-         union select entity_id, retracts from fan_outs where retracts is not null and ${within(days, 'retracts')}) n limit ${MAX_NEEDED + 1}`,
+         union select entity_id, event_no from tasks where ${within(days, 'event_no')}
+         union select entity_id, subject from tasks where event_no is not null and ${within(days, 'subject')}) n limit ${MAX_NEEDED + 1}`,
     );
     if ((await readInteger(queries, 'count(*)', 'from needed')) > MAX_NEEDED) return 'too much is needed';
     await queries.run(`alter table events detach partition ${events}`);

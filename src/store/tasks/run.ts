@@ -1,0 +1,110 @@
+import type { DestinationKey } from '../../domain/post-url.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, SqlUuid } from '../database/database.ts';
+import { readReachable } from '../database/reachable-shards.ts';
+import { Columns, integer, uuid } from '../database/sql.ts';
+import { fanOutStep } from '../events/fan-out.ts';
+import type { EventTask } from '../events/fan-out-task.ts';
+import { retractStep } from '../events/retraction/retraction-task.ts';
+import type { TaskKind } from '../tables.ts';
+import { BACKOFF_MS, ENDED, MAX_BACKOFF_MS, type Step, type Task, taskColumns } from './tasks.ts';
+
+/** Runs tasks, one step in a transaction. To add a kind, describe it at the head of `tasks.ts` and list its step here. */
+const STEPS: Readonly<Record<TaskKind, Step>> = {
+  fan_out: ofEvent(fanOutStep),
+  release: ofEvent(fanOutStep),
+  retract: ofEvent(retractStep),
+};
+
+function ofEvent(step: Step<EventTask>): Step {
+  return (tools, task) => {
+    const { eventNo, dueMs } = task;
+    if (eventNo === null || dueMs === null) throw new TypeError(`a task of the kind ${task.kind} needs an event`);
+    return step(tools, { ...task, eventNo, dueMs });
+  };
+}
+
+const ENTITIES_PER_LOOK = 1_000;
+
+const dueColumns = new Columns({ entity: uuid('entity_id'), firstMs: integer('min(wait_ms)') });
+
+/** The entities that have a task whose time has come, longest waiting first. */
+export async function findDueEntities(db: Database): Promise<SqlUuid[]> {
+  const text = (tasks: string) => `select ${dueColumns.list} from ${tasks} where wait_ms <= ${db.dialect.nowMs}
+    group by entity_id order by min(wait_ms), entity_id limit ${ENTITIES_PER_LOOK}`;
+  const found = await readReachable(db, (reads) => dueColumns.all(reads, text('tasks')), {
+    tables: ['tasks'],
+    select: (shard = '') => text(shard),
+  });
+  if (db.dialect.isDistributed) found.sort((a, b) => a.firstMs - b.firstMs);
+  return found.map(({ entity }) => entity);
+}
+
+/** The result of a step. `failure` has the error of a step that failed, and when the task is tried again. */
+export type Stepped = {
+  readonly task: Task;
+  readonly made: readonly DestinationKey[];
+  readonly due: readonly DestinationKey[];
+  readonly failure: { readonly error: unknown; readonly retryInMs: number } | null;
+};
+
+/**
+ * One step of the entity's task that has waited longest. Returns null if no task can be stepped: none is due, each waits for
+ * the end of another, or other instances work on them.
+ */
+export async function stepNext(db: Database, entity: SqlUuid): Promise<Stepped | null> {
+  const taken: { task?: Task } = {};
+  try {
+    return await stepIn(db, entity, taken);
+  } catch (error) {
+    if (taken.task === undefined) throw error;
+    const retryInMs = await noteFailure(db, taken.task);
+    return { task: taken.task, made: [], due: [], failure: { error, retryInMs } };
+  }
+}
+
+function stepIn(db: Database, entity: SqlUuid, taken: { task?: Task }): Promise<Stepped | null> {
+  const { dialect } = db;
+  return db.transaction(async (queries) => {
+    const task = await taskColumns.get(
+      queries,
+      `select ${taskColumns.of('t.')} from tasks t where t.entity_id = $1 and t.wait_ms <= ${dialect.nowMs}
+         and not exists (select 1 from tasks b where b.entity_id = t.entity_id and b.no = t.after_no)
+       order by t.wait_ms, t.no limit 1 ${dialect.skipLocked}`,
+      [entity],
+    );
+    if (task === undefined) return null;
+    taken.task = task;
+    const nowMs = await readNowMs(queries, dialect);
+    const [made, due]: [DestinationKey[], DestinationKey[]] = [[], []];
+    const tools = {
+      ...{ queries, dialect, nowMs },
+      noteMade: (destinations: readonly DestinationKey[]) => made.push(...destinations),
+      noteDue: (destinations: readonly DestinationKey[]) => due.push(...destinations),
+    };
+    const next = task.phase === ENDED ? 'done' : await STEPS[task.kind](tools, task);
+    const key = [entity, task.no];
+    if (next === 'done') await queries.run('delete from tasks where entity_id = $1 and no = $2', key);
+    else {
+      const { phase, cursor, waitMs, made: total = task.made } = next;
+      await queries.run(
+        `update tasks set phase = $3, cursor = $4, made = $5, wait_ms = $6, failures = 0
+         where entity_id = $1 and no = $2`,
+        [...key, phase, cursor, total, nowMs + waitMs],
+      );
+    }
+    return { task, made, due, failure: null };
+  });
+}
+
+/** The wait is stored with the task, so that it outlasts a restart and delays no other task. */
+async function noteFailure(db: Database, { entity, no, failures }: Task): Promise<number> {
+  const retryInMs = Math.min(BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
+  await db.transaction((queries) =>
+    queries.run(
+      `update tasks set failures = failures + 1, wait_ms = ${db.dialect.nowMs} + $3 where entity_id = $1 and no = $2`,
+      [entity, no, retryInMs],
+    ),
+  );
+  return retryInMs;
+}

@@ -1,0 +1,90 @@
+import type { DestinationKey } from '../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
+import { entityKey, type RowOf } from '../database/sql.ts';
+import { randomBytes } from '../new-id.ts';
+import { taskTable } from '../tables.ts';
+
+/**
+ * Tasks: work that continues after the transaction that started it. Any instance makes the next step (`run.ts`), after any
+ * crash, in one transaction that also moves the task.
+ *
+ * | kind    | subject             | phase and cursor                                     | ends when                          |
+ * |---------|---------------------|------------------------------------------------------|------------------------------------|
+ * | fan_out | event               | `making`: the last webhook                           | the walk over the webhooks is done |
+ * | release | held event, round   | `making`: the last webhook                           | the walk over the webhooks is done |
+ * | retract | event, round        | `making`: the last delivery; then `ending`           | the queue has no delivery of the   |
+ * |         |                     |                                                      | round                              |
+ *
+ * Every kind also has the phase `ended`, for a task that another transaction made unnecessary. The next step removes it. It
+ * stays until then because a later task may have its number in `after_no`.
+ */
+
+/** The phase of a task that has nothing left to do. */
+export const ENDED = 'ended';
+
+/** After a step that failed, the wait doubles from the first value to the second. */
+export const BACKOFF_MS = 1_000;
+export const MAX_BACKOFF_MS = 60_000;
+
+const COLUMNS = [
+  ...(['entity', 'no', 'subject', 'eventNo', 'afterNo', 'orderKey', 'factKey', 'waitMs', 'dueMs'] as const),
+  ...(['revision', 'seenRevision', 'made', 'failures', 'round', 'entityId', 'kind', 'phase', 'cursor'] as const),
+  'finality' as const,
+];
+export const taskColumns = taskTable.pick(COLUMNS);
+export type Task = RowOf<typeof taskColumns>;
+
+/** The tools of a step, within its transaction. */
+export type StepTools = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly nowMs: number;
+  /** The step made deliveries to these destinations. */
+  readonly noteMade: (destinations: readonly DestinationKey[]) => void;
+  /** Deliveries to these destinations became due. */
+  readonly noteDue: (destinations: readonly DestinationKey[]) => void;
+};
+
+/** The place at which a task continues after a step, and the time until then. `made` is only for tasks that make deliveries. */
+export type Progress = Pick<Task, 'phase' | 'cursor'> & { readonly waitMs: number; readonly made?: number };
+
+/** A step changes at most as many rows as one transaction has room for (`dialect.limits`). */
+export type Step<Of extends Task = Task> = (tools: StepTools, task: Of) => Promise<Progress | 'done'>;
+
+type Given = 'kind' | 'entityId' | 'subject' | 'phase';
+export type NewTask = Pick<Task, Given> & { readonly [Name in Exclude<keyof Task, Given>]?: Task[Name] | undefined };
+
+const NEW_TASK = taskTable.insertion(COLUMNS);
+
+/** In the transaction that leaves the work over. The first step is due at once. Returns false if there is such a task. */
+export async function startTask(queries: Queries, dialect: Dialect, task: NewTask): Promise<boolean> {
+  const entity = entityKey(dialect, task.entityId);
+  const { round = 0, cursor = '', made = 0 } = task;
+  const row = {
+    ...{ ...task, entity, round, cursor, made, failures: 0, waitMs: 0 },
+    no: dialect.bindUuid(randomBytes(16).toHex()),
+    afterNo: task.orderKey == null ? null : await findLast(queries, entity, task.orderKey),
+  };
+  const sql = `${NEW_TASK.text(1)} on conflict (entity_id, kind, subject, round) do nothing`;
+  return (await queries.run(sql, NEW_TASK.parameters([row]))) > 0;
+}
+
+const numberColumns = taskTable.pick(['no']);
+
+/**
+ * The newest task of an order key: the one that no other task comes after. Two transactions that started a task at the same
+ * time did not see each other. Their tasks get an order here, so that the new one comes after both.
+ */
+async function findLast(queries: Queries, entity: SqlUuid, orderKey: SqlUuid): Promise<SqlUuid | null> {
+  const ends = await numberColumns.all(
+    queries,
+    `select ${numberColumns.of('t.')} from tasks t where t.entity_id = $1 and t.order_key = $2
+       and not exists (select 1 from tasks s where s.entity_id = t.entity_id and s.after_no = t.no) order by t.no`,
+    [entity, orderKey],
+  );
+  for (const [index, { no }] of ends.slice(1).entries()) {
+    const sql = 'update tasks set after_no = $3 where entity_id = $1 and no = $2';
+    await queries.run(sql, [entity, no, ends[index]?.no ?? null]);
+  }
+  return ends.at(-1)?.no ?? null;
+}
