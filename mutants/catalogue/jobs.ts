@@ -70,7 +70,7 @@ export const jobs: readonly Mutant[] = [
     name: 'clock-step-unseen',
     what: 'does not notice that the clock of the database was set back',
     file: 'delivery/jobs/clock-step.ts',
-    find: "this.#toBringForward = 'all';",
+    find: "this.#occasion = 'step';",
     replace: 'this.#toBringForward ??= null;',
     caughtBy: { file: 'delivery/jobs/clock-step', test: 'brings forward what waits and wakes the engine' },
   },

@@ -62,8 +62,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
     'Unhealthy destinations, which get one request at a time until one succeeds.',
     () => engine.breakersOpen,
   );
-  const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
-  const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
+  const clock = new ClockStepDetector({ db, log, schedule: config.RETRY_SCHEDULE, onWork: () => engine.wake() });
   const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
   const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
   const onStep = ({ made, due }: Stepped) => {

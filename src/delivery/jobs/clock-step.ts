@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readInteger } from '../../store/database/sql.ts';
-import { bringForward, type WaitLimits, type Which } from '../../store/deliveries/clock-step.ts';
+import { bringForward, type Occasion, type Schedule } from '../../store/deliveries/clock-step.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
@@ -12,7 +12,7 @@ const TOLERANCE_MS = 2_000;
 export type ClockStepOptions = {
   db: Database;
   log: Logger;
-  limits: WaitLimits;
+  schedule: Schedule;
   /** Called when deliveries have become due. */
   onWork: () => void;
   monotonicMs?: () => number;
@@ -26,7 +26,7 @@ export class ClockStepDetector {
   readonly #monotonicMs: () => number;
   /** A lower bound of how far the database's clock is ahead of the monotonic clock. */
   #aheadMs = Number.NEGATIVE_INFINITY;
-  #toBringForward: Which | null = 'first attempts';
+  #occasion: Occasion | null = 'start';
 
   constructor(private readonly options: ClockStepOptions) {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
@@ -38,16 +38,16 @@ export class ClockStepDetector {
   }
 
   async check(): Promise<void> {
-    const { db, log, limits, onWork } = this.options;
+    const { db, log, schedule, onWork } = this.options;
     const beforeMs = this.#monotonicMs();
     const nowMs = await readInteger(db, db.dialect.nowMs);
     // Measured from before the query for the upper bound and from after it for the lower, so that a slow response of the
     // store is never taken for a step.
-    if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#toBringForward = 'all';
+    if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#occasion = 'step';
     this.#aheadMs = nowMs - this.#monotonicMs();
-    if (this.#toBringForward === null) return;
-    const deliveries = await bringForward(db, limits, this.#toBringForward);
-    this.#toBringForward = null;
+    if (this.#occasion === null) return;
+    const deliveries = await bringForward(db, schedule, this.#occasion);
+    this.#occasion = null;
     if (deliveries === 0) return;
     log.warn({ deliveries }, 'the clock of the database was set back; the affected deliveries were brought forward');
     onWork();

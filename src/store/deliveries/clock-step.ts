@@ -4,15 +4,13 @@ import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
 import { MAX_BACKOFF_MS } from '../tasks/tasks.ts';
 
 /**
- * Due times and leases are points on the database's clock. When that is set back, everything that waits would wait that
- * much longer: each delivery is given at most the time that it could have been given by the clock as it is now.
+ * Due times and leases are points on the database's clock. If that clock is set back, every delivery would wait that much
+ * longer. Each delivery therefore gets at most the time that its schedule allows by the clock as it is now, and each lease
+ * at most its own length. Such a lease is shortened and not ended: its instance may still be sending.
  */
 
-export type WaitLimits = {
-  /** Milliseconds before each attempt. */
-  schedule: readonly number[];
-  leaseMs: number;
-};
+/** Milliseconds before each attempt. */
+export type Schedule = readonly number[];
 
 const HEADS_PER_LOOK = 256;
 /** A step of the clock is rare, and the tasks of more entities than this look again when it is made up for. */
@@ -20,15 +18,15 @@ const ENTITIES_WITH_TASKS = 10_000;
 /** The most that jitter adds to a step. */
 const JITTERED = 1.2;
 
-/** Retries and leases may wait by the settings of another instance, or of yesterday: only a step seen says more. */
-export type Which = 'first attempts' | 'all';
+/** At a start nothing says whether the clock was set back. After a step, the hints of every head and every task are wrong. */
+export type Occasion = 'start' | 'step';
 
 type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
 
-/** Nothing that is due in good time changes, so any number of instances may do this at once. Returns how many did. */
-export async function bringForward(db: Database, waits: WaitLimits, which: Which): Promise<number> {
+/** Changes no delivery that is due in time, so that any number of instances may do this at once. Returns how many it changed. */
+export async function bringForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<number> {
   let brought = 0;
-  await bringTasksForward(db, which);
+  await bringTasksForward(db, occasion);
   let after: Head = { entity_id: db.dialect.bindUuid('0'.repeat(32)), webhook_no: Number.MIN_SAFE_INTEGER };
   for (;;) {
     const heads = await db.all<Head>(
@@ -36,7 +34,7 @@ export async function bringForward(db: Database, waits: WaitLimits, which: Which
        order by entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
       [after.entity_id, Number(after.webhook_no)],
     );
-    for (const head of heads) brought += await bringHeadForward(db, head, waits, which);
+    for (const head of heads) brought += await bringHeadForward(db, head, schedule, occasion);
     const last = heads.at(-1);
     if (last === undefined || heads.length < HEADS_PER_LOOK) return brought;
     after = last;
@@ -44,8 +42,8 @@ export async function bringForward(db: Database, waits: WaitLimits, which: Which
 }
 
 /** Tasks wait by the same clock. A longer wait than a task can have is left from before a step that no instance saw. */
-async function bringTasksForward(db: Database, which: Which): Promise<void> {
-  const waiting = `wait_ms > ${db.dialect.nowMs} + ${which === 'all' ? 0 : MAX_BACKOFF_MS}`;
+async function bringTasksForward(db: Database, occasion: Occasion): Promise<void> {
+  const waiting = `wait_ms > ${db.dialect.nowMs} + ${occasion === 'step' ? 0 : MAX_BACKOFF_MS}`;
   const entities = await db.all<{ entity_id: SqlUuid }>(
     `select distinct entity_id from tasks where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
   );
@@ -56,25 +54,23 @@ async function bringTasksForward(db: Database, which: Which): Promise<void> {
   }
 }
 
-async function bringHeadForward(db: Database, head: Head, waits: WaitLimits, which: Which): Promise<number> {
+async function bringHeadForward(db: Database, head: Head, schedule: Schedule, occasion: Occasion): Promise<number> {
   const key = [head.entity_id, Number(head.webhook_no)];
-  const longest = `(case when redeliver > 0 then 0 else ${longestMs(waits.schedule)} end)`;
+  const longest = `(case when redeliver > 0 then 0 else ${longestMs(schedule)} end)`;
   let brought = 0;
   for (;;) {
     const nowMs = await readNowMs(db, db.dialect);
     const isDueLate = `due_ms > ${nowMs} + ${longest}`;
-    const isLeasedLate = `lease_ms > ${nowMs + waits.leaseMs}`;
-    const late =
-      which === 'all' ? `(${isDueLate} or ${isLeasedLate})` : `attempts = 0 and lease_ms <= ${nowMs} and ${isDueLate}`;
+    const isLeasedLate = `lease_ms > ${nowMs} + lease_s * 1000`;
     const changed = await db.transaction(async (queries) => {
       const rows = await queries.run(
         `update queue set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,
-           lease_ms = case when ${isLeasedLate} then ${nowMs + waits.leaseMs} else lease_ms end
-         where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2 and ${late}
-           limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
+           lease_ms = case when ${isLeasedLate} then ${nowMs} + lease_s * 1000 else lease_ms end
+         where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2
+           and (${isDueLate} or ${isLeasedLate}) limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
         key,
       );
-      if (rows > 0 || which === 'all') {
+      if (rows > 0 || occasion === 'step') {
         await queries.run(
           `update queue_heads set next_due_ms = 0, full_look_ms = 0, write_count = write_count + 1, idle = 0
            where entity_id = $1 and webhook_no = $2`,

@@ -20,6 +20,7 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
+import { leaseSeconds } from '../deliveries/claim/leases.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type Wake, wakeHeads } from '../deliveries/heads.ts';
 import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
@@ -286,9 +287,9 @@ async function insertEvents(
 }
 
 const insertQueueText = textByRows(
-  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
-      token, may_be_received, sequence, order_key)
-    values ${valuesList(rows, 12)}`,
+  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
+      generation, token, may_be_received, sequence, order_key)
+    values ${valuesList(rows, 13)}`,
 );
 
 /** What is written in the same transaction as the deliveries. */
@@ -334,6 +335,8 @@ export async function insertDeliveries(
       row.createdAtMs,
       row.dueMs,
       row.leaseMs,
+      // Only deliveries that are due at this moment get a lease here.
+      row.leaseMs === 0 ? 0 : leaseSeconds(row.leaseMs - row.dueMs),
       row.isParked ? PARKED : row.receiver.generation,
       row.leaseMs > 0 ? FIRST_TOKEN : 0,
       row.leaseMs > 0 ? 1 : 0,

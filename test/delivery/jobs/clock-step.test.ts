@@ -2,21 +2,13 @@ import { expect, test } from 'bun:test';
 import { ClockStepDetector, clockStepJob } from '../../../src/delivery/jobs/clock-step.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import {
-  acceptMany,
-  claim,
-  databaseNowMs,
-  forgetDeliveries,
-  LEASE_MS,
-  letPass,
-  newReceiver,
-} from '../../support/deliveries.ts';
+import { acceptMany, claim, databaseNowMs, forgetDeliveries, letPass, newReceiver } from '../../support/deliveries.ts';
 import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const log = createLogger('silent');
-const limits = { schedule: [0], leaseMs: LEASE_MS };
+const schedule = [0];
 
 onSuiteEngine('the detector of clock steps', (store) => {
   /** One that waits for ten minutes, as after a step; and a detector whose monotonic clock can be moved on. */
@@ -27,7 +19,7 @@ onSuiteEngine('the detector of clock steps', (store) => {
     const detector = new ClockStepDetector({
       db,
       log,
-      limits,
+      schedule,
       onWork: () => clock.woken++,
       monotonicMs: () => performance.now() + clock.aheadMs,
     });
@@ -91,7 +83,7 @@ onSuiteEngine('the detector of clock steps', (store) => {
         away ? Promise.reject(new StoreUnavailableError('away')) : store.db.get<Row>(...query),
     });
     let woken = 0;
-    const job = clockStepJob(new ClockStepDetector({ db, log, limits, onWork: () => woken++ }), log);
+    const job = clockStepJob(new ClockStepDetector({ db, log, schedule, onWork: () => woken++ }), log);
     job.start();
     away = false;
     await until('the engine is woken', () => woken > 0);

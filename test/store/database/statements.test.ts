@@ -20,7 +20,7 @@ import { addStats } from '../../../src/store/stats/read.ts';
 import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { call, createTenant, TEST_BOX, TEST_CHANGE, testApp } from '../../support/api.ts';
-import { accept, addReceiver, claim, HOOK, LEASE_MS, newEvent, statuses } from '../../support/deliveries.ts';
+import { accept, addReceiver, claim, HOOK, newEvent, statuses } from '../../support/deliveries.ts';
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
 import { errorsOf, recordStatements } from '../../support/statements.ts';
 import { createTarget } from '../../support/stores.ts';
@@ -54,7 +54,7 @@ async function live(db: Database): Promise<string> {
   for (const delivery of await claim(db, entityId)) await record(db, attemptThat('failed', delivery));
   await redeliver(db, entityId, first.deliveryId);
   await markHeads(db, [{ entityId, webhookNo: first.webhookNo, isFailing: true }]);
-  await bringForward(db, { schedule: [0], leaseMs: LEASE_MS }, 'all');
+  await bringForward(db, [0], 'step');
   await auditPage(db, FIRST_ROW);
   await alertFailingEndpoints(db);
   await alertRecoveredEndpoints(db);

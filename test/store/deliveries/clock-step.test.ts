@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
+import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { bringForward } from '../../../src/store/deliveries/clock-step.ts';
 import {
   acceptMany,
   claim,
   databaseNowMs,
+  HOOK,
   LEASE_MS,
   letPass,
   newReceiver,
@@ -14,7 +17,7 @@ import {
 import { onEveryEngine } from '../../support/stores.ts';
 
 const TEN_MINUTES_MS = 600_000;
-const longestWaits = { schedule: [0, 5_000, 60_000], leaseMs: LEASE_MS };
+const schedule = [0, 5_000, 60_000];
 
 /** Makes the rows of the entity look as if the clock had been set back by that much. */
 const setBack = (db: Database, entityId: string, ms: number) => letPass(db, entityId, -ms);
@@ -36,37 +39,40 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1_100);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
     expect(await claim(store.db, entityId)).toHaveLength(0);
-    expect(await bringForward(store.db, longestWaits, 'all')).toBe(1_100);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(1_100);
     const nowMs = await databaseNowMs(store.db);
     const waiting = (await readDeliveries(store.db, entityId)).filter(({ dueMs }) => (dueMs ?? Infinity) > nowMs);
     expect(waiting).toHaveLength(0);
   });
 
   test.each([
-    ['an hour', 3_600_000, 'first attempts', false],
-    ['ten seconds', 10_000, 'first attempts', true],
-    ['ten seconds', 10_000, 'all', false],
-  ] as const)('a task that waits %s (%d ms) after a step of the clock, by %s: %p', async (_, waitMs, which, stays) => {
-    const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
-    await store.db.transaction((queries) =>
-      queries.run(
-        `insert into tasks (entity_id, no, kind, subject, entity, phase, cursor, wait_ms)
+    ['an hour', 3_600_000, 'start', false],
+    ['ten seconds', 10_000, 'start', true],
+    ['ten seconds', 10_000, 'step', false],
+  ] as const)(
+    'a task that waits %s (%d ms) after a step of the clock, by %s: %p',
+    async (_, waitMs, occasion, stays) => {
+      const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
+      await store.db.transaction((queries) =>
+        queries.run(
+          `insert into tasks (entity_id, no, kind, subject, entity, phase, cursor, wait_ms)
          values ($1, $1, 'retract', $1, '', 'ending', '', ${store.db.dialect.nowMs} + $2)`,
-        [entity, waitMs],
-      ),
-    );
-    await bringForward(store.db, longestWaits, which);
-    const isWaiting = (await readInteger(store.db, 'wait_ms', 'from tasks where entity_id = $1', [entity])) > 0;
-    expect(isWaiting).toBe(stays);
-    await store.db.transaction((queries) => queries.run('delete from tasks where entity_id = $1', [entity]));
-  });
+          [entity, waitMs],
+        ),
+      );
+      await bringForward(store.db, schedule, occasion);
+      const isWaiting = (await readInteger(store.db, 'wait_ms', 'from tasks where entity_id = $1', [entity])) > 0;
+      expect(isWaiting).toBe(stays);
+      await store.db.transaction((queries) => queries.run('delete from tasks where entity_id = $1', [entity]));
+    },
+  );
 
   test('limits a lease to its length, and its delivery is due when it ends', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await claim(store.db, entityId);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, longestWaits, 'all')).toBe(1);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(1);
     const [delivery] = await readDeliveries(store.db, entityId);
     const nowMs = await databaseNowMs(store.db);
     expect((delivery?.leaseMs ?? Number.NaN) - nowMs).toBeLessThanOrEqual(LEASE_MS);
@@ -78,7 +84,7 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1);
     await setColumns(store.db, entityId, `steps = 2, attempts = 2, status_code = 500`);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, longestWaits, 'all')).toBe(1);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(1);
     expect(await waitsMs(store.db, entityId)).toBeLessThanOrEqual(72_000);
     expect(await waitsMs(store.db, entityId)).toBeGreaterThan(10_000);
   });
@@ -88,18 +94,32 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1);
     await setColumns(store.db, entityId, `steps = 1, attempts = 1, status_code = 429`);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, longestWaits, 'all')).toBe(0);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(0);
     expect(await waitsMs(store.db, entityId)).toBeGreaterThan(TEN_MINUTES_MS / 2);
   });
 
-  test('is detected at a start by first attempts alone, because other settings may have delayed the rest', async () => {
+  test('makes nothing wait after a start either, because nothing saw the step then', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 2);
+    await claim(store.db, entityId, 1);
+    await setBack(store.db, entityId, TEN_MINUTES_MS);
+    await setColumns(store.db, entityId, `steps = 1, attempts = 1, status_code = 500`);
+    expect(await bringForward(store.db, schedule, 'start')).toBe(2);
+    expect(await waitsMs(store.db, entityId)).toBeLessThanOrEqual(6_000);
+    const nowMs = await databaseNowMs(store.db);
+    const leases = (await readDeliveries(store.db, entityId)).map(({ leaseMs }) => leaseMs);
+    expect(Math.max(...leases) - nowMs).toBeLessThanOrEqual(LEASE_MS);
+    expect(await bringForward(store.db, schedule, 'start')).toBe(0);
+  });
+
+  test('does not shorten the lease of an instance with a longer timeout', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    await setBack(store.db, entityId, TEN_MINUTES_MS);
-    await setColumns(store.db, entityId, `steps = 1, attempts = 1`);
-    expect(await bringForward(store.db, longestWaits, 'first attempts')).toBe(0);
-    await setColumns(store.db, entityId, `steps = 0, attempts = 0`);
-    expect(await bringForward(store.db, longestWaits, 'first attempts')).toBe(1);
+    const destination = destinationKey(entityId, HOOK);
+    await claimDeliveries(store.db, [{ destination, most: 1 }], 10 * LEASE_MS);
+    const before = await readDeliveries(store.db, entityId);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(0);
+    expect(await readDeliveries(store.db, entityId)).toEqual(before);
   });
 
   test('changes nothing that is due within its limits', async () => {
@@ -107,7 +127,7 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 3);
     await claim(store.db, entityId, 1);
     const before = await readDeliveries(store.db, entityId);
-    expect(await bringForward(store.db, longestWaits, 'all')).toBe(0);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(0);
     expect(await readDeliveries(store.db, entityId)).toEqual(before);
   });
 });

@@ -21,6 +21,7 @@ import {
 import { type Head, IS_OPEN, isFullLookSql, ownerOf, readHeads, startOfLook } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
 import { headsPastMark, postponeHeads } from './head-looks.ts';
+import { leaseSeconds } from './leases.ts';
 import { type ClaimedRow, claimedColumns, loadClaimed } from './load-claimed.ts';
 
 /**
@@ -119,7 +120,7 @@ async function claimTogether(
            select q.place, q.was_received from queue_heads h cross join lateral (${dueRows(dialect, now)}) q
            where h.destination = p.destination and h.${IS_OPEN}${dialect.ofEntity('h')}
            limit p.most) d)
-       update queue set lease_ms = ${until}, token = token + 1, may_be_received = 1 from due
+       update queue set lease_ms = ${until}, lease_s = ${leaseSeconds(leaseMs)}, token = token + 1, may_be_received = 1 from due
        where queue.ctid = due.place${dialect.ofEntity('queue')}
        returning due.destination as "destination", due.was_received as "mayBeReceived", ${claimedColumns.of('queue.')}`,
       [...parameters.values, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
@@ -132,8 +133,8 @@ async function claimTogether(
 const dueColumns = new Columns({ ...claimedColumns.shape, mayBeReceived: integer('may_be_received') });
 
 const claimText = textByRows(
-  (rows) => `update queue set lease_ms = $2, token = token + 1, may_be_received = 1
-    where entity_id = $1 and id in ${valuesList(1, rows, 2)}`,
+  (rows) => `update queue set lease_ms = $2, token = token + 1, may_be_received = 1, lease_s = $3
+    where entity_id = $1 and id in ${valuesList(1, rows, 3)}`,
 );
 
 /**
@@ -162,7 +163,8 @@ async function claimEach(
         [head.entity, head.webhookNo, wanted, head.generation, nowMs, start.generation, start.dueMs],
       );
       for (const chunk of powersOfTwo(rows)) {
-        await queries.run(claimText(chunk.length), [head.entity, nowMs + leaseMs, ...chunk.map(({ id }) => id)]);
+        const lease = [nowMs + leaseMs, leaseSeconds(leaseMs)];
+        await queries.run(claimText(chunk.length), [head.entity, ...lease, ...chunk.map(({ id }) => id)]);
       }
       for (const row of rows) claimed.push(Object.assign(row, { destination, token: row.token + 1 }));
       wanted -= rows.length;

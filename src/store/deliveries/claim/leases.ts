@@ -5,6 +5,11 @@ import type { Claimed } from './claimed.ts';
 
 /** What ends a lease before its time. */
 
+/** The length of a lease as its row has it. */
+export function leaseSeconds(leaseMs: number): number {
+  return Math.ceil(leaseMs / 1_000);
+}
+
 /** Returns unsent claims that are still ours: they are due at once, and were not received by this claim. */
 export async function returnClaims(queries: Queries, dialect: Dialect, claimed: readonly Claimed[]): Promise<void> {
   const { from, where } = dialect.rowsOf('queue', 'ours', ['entity_id', 'id']);

@@ -45,7 +45,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
 
     // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
-    // The lease has no index, so that a claim changes no index either.
+    // The lease has no index, so that a claim changes no index either. `lease_s` is its length: a lease with more time left
+    // was taken before the clock was set back.
     // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
     // claim unsent clears it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
@@ -74,6 +75,7 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       redeliver int not null default 0,
       recorded smallint,
       may_be_received smallint not null default 0,
+      lease_s smallint not null default 0,
       test smallint,
       status_code smallint,
       error text,
