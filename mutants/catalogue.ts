@@ -17,10 +17,11 @@ import { redelivery } from './catalogue/redelivery.ts';
 import { requests } from './catalogue/requests.ts';
 import { responses } from './catalogue/responses.ts';
 import { retention } from './catalogue/retention.ts';
+import { simulator } from './catalogue/simulator.ts';
 import { sources } from './catalogue/sources.ts';
 import type { Mutant } from './mutant.ts';
 
-/** In the order of the table in docs/reliability.md: along the path of an event, then the API. */
+/** In the order of the table in docs/reliability.md: along the path of an event, then the API and the simulator. */
 export const MUTANTS: readonly Mutant[] = [
   ...acceptance,
   ...order,
@@ -42,4 +43,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...responses,
   ...lists,
   ...copy,
+  ...simulator,
 ];

@@ -1,20 +1,10 @@
 import { expect, test } from 'bun:test';
-import { resolve } from 'node:path';
-
-/** The simulator replaces the timers and the clock of its process, so it runs as a command here. */
-
-type Result = { seed: number; hash: string; violations: unknown[]; checked: Record<string, number> };
+import { simulate as runCommand } from './command.ts';
 
 /** One seed a process: each takes about two seconds of processor time, so that a busy machine stays within a test's time. */
-async function simulate(seed: number): Promise<Result | undefined> {
-  const args = ['--seed', String(seed), '--operations', '40', '--json'];
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, 'main.ts'), ...args], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'ignore',
-  });
-  const [text] = await Promise.all([child.stdout.text(), child.exited]);
-  return (JSON.parse(text) as { results: Result[] }).results[0];
+async function simulate(seed: number) {
+  const [run] = await runCommand('--seed', String(seed), '--operations', '40');
+  return run;
 }
 
 const hashes = new Map<number, string | undefined>();

@@ -1,0 +1,92 @@
+import { expect, test } from 'bun:test';
+import { simulate } from './command.ts';
+import { generate } from './generate.ts';
+import type { SeedResult } from './job.ts';
+import { ACTIONS } from './operations/table.ts';
+import type { Evidence } from './oracle/evidence.ts';
+import type { Law } from './oracle/law.ts';
+import { judge, LAWS, type Violation } from './oracle/laws.ts';
+import { isClean, summarize } from './report.ts';
+
+/** A law, an operation or a fault that is missing leaves every run clean. These tests notice it. */
+
+const NAMES = [
+  ...['post', 'repeat', 'hold', 'retract', 'block', 'follow', 'payment', 'drop', 'reorder', 'bring-back'],
+  ...['register', 'move', 'filter', 'finality', 'suspend', 'resume', 'delete'],
+  ...['pause', 'unpause', 'headers', 'order', 'rotate', 'redeliver', 'bulk-redeliver', 'retention', 'reconcile'],
+  ...['receiver-fine', 'receiver-slow', 'receiver-error', 'receiver-refused', 'receiver-late', 'receiver-gone'],
+  ...['kill', 'freeze', 'outage', 'clock', 'statement-slow', 'statement-fails'],
+  ...['commit-slow', 'commit-fails', 'commit-unanswered', 'node', 'hint'],
+];
+
+test('the oracle has fourteen laws, in the order of their numbers', () => {
+  expect(LAWS.map(({ id }) => id)).toEqual(Array.from({ length: 14 }, (_, index) => `L${index + 1}`));
+});
+
+test('a law that does not hold gives a violation, and a run with one is not clean', () => {
+  const broken: Law = { id: 'L1', says: '', check: (_, verdict) => verdict.require(false, () => 'broken') };
+  const kept: Law = { id: 'L2', says: '', check: (_, verdict) => verdict.require(true, () => 'kept') };
+  const { violations, checked } = judge({} as Evidence, [broken, kept]);
+  expect(violations).toEqual([{ law: 'L1', text: 'broken' }]);
+  expect(checked).toEqual({ L1: 1, L2: 1 });
+  expect(isClean(summarize([resultOf([]), resultOf(violations)]))).toBe(false);
+  expect(isClean(summarize([resultOf([])]))).toBe(true);
+});
+
+function resultOf(violations: readonly Violation[]): SeedResult {
+  return {
+    ...{ seed: 1, hash: '', violations, checked: {}, occurred: {}, pairs: {}, unexpected: [] },
+    ...{ operations: 1, receipts: 1, virtualMs: 1, realMs: 1 },
+  };
+}
+
+test('each operation and fault is drawn at least 40 times in 200 seeds', () => {
+  const drawn = Array.from({ length: 200 }, (_, seed) => generate(seed, 120, ACTIONS)).flat();
+  const counts = Map.groupBy(drawn, ({ name }) => name);
+  expect([...counts.keys()].toSorted()).toEqual(NAMES.toSorted());
+  expect(NAMES.filter((name) => (counts.get(name)?.length ?? 0) < 40)).toEqual([]);
+});
+
+/** Operations and faults that even a few seeds have. */
+const FREQUENT = [
+  ...['post', 'repeat', 'hold', 'retract', 'block', 'follow', 'payment', 'drop', 'reorder', 'bring-back'],
+  ...['register', 'move', 'filter', 'finality', 'suspend', 'resume', 'delete', 'pause', 'unpause', 'order'],
+  ...['redeliver', 'bulk-redeliver', 'retention', 'reconcile', 'receiver-error', 'kill', 'outage'],
+];
+
+/** Lines of a trace that show a fault at work. */
+const EFFECTS = [
+  / received \S+ \S+ error$/,
+  / kill i\d+$/,
+  / started i\d+$/,
+  / clock -?\d+$/,
+  / statement (slow|fails)$/,
+  / commit slow$/,
+  / commit fails$/,
+  / commit unanswered$/,
+];
+
+test('four seeds carry out every frequent operation, show faults at work, and give every law something to check', async () => {
+  const results = await simulate('--seeds', '1..4', '--trace');
+  const sum = (counts: readonly Readonly<Record<string, number>>[], name: string) =>
+    counts.reduce((total, one) => total + (one[name] ?? 0), 0);
+  const occurred = results.map((one) => one.occurred);
+  const checked = results.map((one) => one.checked);
+  const trace = results.flatMap((one) => one.trace ?? []);
+  expect(FREQUENT.filter((name) => sum(occurred, name) === 0)).toEqual([]);
+  expect(LAWS.filter(({ id }) => sum(checked, id) < 3)).toEqual([]);
+  expect(EFFECTS.filter((line) => !trace.some((one) => line.test(one)))).toEqual([]);
+  expect(results.flatMap((one) => commitsWhileStopped(one.trace ?? []))).toEqual([]);
+});
+
+/** Commits of instances that were killed before, or are frozen. */
+function commitsWhileStopped(trace: readonly string[]): string[] {
+  const stoppedUntil = new Map<string, number>();
+  return trace.flatMap((line) => {
+    const [time, first = '', second = '', third] = line.split(' ');
+    const atMs = Number(time);
+    if (first === 'kill') stoppedUntil.set(second, Number.POSITIVE_INFINITY);
+    if (first === 'freeze') stoppedUntil.set(second, Math.max(stoppedUntil.get(second) ?? 0, atMs + Number(third)));
+    return second === 'commit' && third === undefined && atMs < (stoppedUntil.get(first) ?? 0) - 1 ? [line] : [];
+  });
+}
