@@ -12,7 +12,6 @@ import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { DeliveryMetrics } from './delivery/delivery-metrics.ts';
-import { bulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
 import { Heartbeat } from './delivery/jobs/heartbeat.ts';
 import { Job } from './delivery/jobs/job.ts';
 import { listenSessionsJob } from './delivery/jobs/listen-sessions.ts';
@@ -264,7 +263,6 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
   metrics.registry.read('paybell_event_streams', 'Streams of server-sent events that are open.', () => streams.size);
   const feeds = new Feeds(db, log, config.FEED_LIMIT);
   const listeners = new Listeners();
-  const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const onTask = () => delivery?.tasks.wake();
   const onAccepted = (entityId: string, destinations: readonly DestinationKey[]) => {
     counts.noteAccepted(entityId, destinations);
@@ -293,7 +291,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
     tracer,
     chain: chain?.tools ?? null,
     onWork,
-    runRedeliveries: () => redeliveries.wake(),
+    onTask,
     sendTest: (...request) => sendTestRequest(tools, ...request),
     headersFor,
     nowMs: Date.now,
@@ -317,7 +315,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
       await Bun.sleep(READINESS_GRACE_MS);
       await server.stop();
     },
-    jobs: [redeliveries, listenSessionsJob(db, log), keyUsageJob(keys, log)],
+    jobs: [listenSessionsJob(db, log), keyUsageJob(keys, log)],
   };
 }
 

@@ -52,8 +52,8 @@ export type ApiContext = {
   readonly chain: ChainTools | null;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
-  /** Starts work on the bulk redeliveries that were requested. */
-  readonly runRedeliveries: () => void;
+  /** Wakes the job that runs tasks: a request started one. */
+  readonly onTask: () => void;
   /** Sends a body to a webhook now, outside the queue. */
   readonly sendTest: (
     caller: Caller,

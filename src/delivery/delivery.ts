@@ -67,7 +67,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
   const onStep = ({ made, due }: Stepped) => {
     counts.noteFannedOut(made);
-    engine.wake([...made, ...due]);
+    engine.wake(due === 'anywhere' ? undefined : [...made, ...due]);
   };
   const tasks = tasksJob(db, log, onStep, workers);
   return {

@@ -260,7 +260,7 @@ export const eventTable = new Table('events', {
 
 export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
 
-export type TaskKind = 'fan_out' | 'release' | 'retract';
+export type TaskKind = 'fan_out' | 'release' | 'retract' | 'redeliver';
 
 export const taskTable = new Table('tasks', {
   entity: uuid('entity_id'),
@@ -337,12 +337,9 @@ export const redeliveryTable = new Table('redeliveries', {
   entityId: text('entity_id'),
   redeliveryId: text('id'),
   filter: text('filter'),
-  status: text('status'),
   total: integer('total'),
   seen: integer('seen'),
   queued: integer('queued'),
-  cursorCreatedAtMs: integer('cursor_created_at_ms'),
-  cursorId: text('cursor_id'),
   untilMs: integer('until_ms'),
   actor: text('actor'),
   dateCreated: integer('created_at'),

@@ -67,7 +67,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     tracer: null,
     chain: null,
     onWork: () => undefined,
-    runRedeliveries: () => undefined,
+    onTask: () => undefined,
     sendTest: (...request) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...request),
     headersFor,
     nowMs,

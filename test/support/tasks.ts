@@ -1,6 +1,8 @@
 import type { Database } from '../../src/store/database/database.ts';
 import { readInteger } from '../../src/store/database/sql.ts';
-import { findDueEntities, type Stepped, stepNext } from '../../src/store/tasks/run.ts';
+import { redeliveryKey } from '../../src/store/deliveries/redeliver/bulk.ts';
+import { findDueEntities, type Stepped, stepNext, stepTask } from '../../src/store/tasks/run.ts';
+import { alteredStore } from './stores.ts';
 
 const MAX_ROUNDS = 1_000;
 
@@ -22,4 +24,17 @@ export async function runTasks(db: Database): Promise<Stepped[]> {
 
 export function countTasks(db: Database): Promise<number> {
   return readInteger(db, 'count(*)', 'from tasks');
+}
+
+/** One step of a bulk redelivery; returns whether more follow. */
+export async function continueRedelivery(
+  db: Database,
+  entityId: string,
+  redeliveryId: string,
+  limits: { readonly searched?: number } = {},
+): Promise<boolean> {
+  const dialect = { ...db.dialect, limits: { ...db.dialect.limits, ...limits } };
+  const task = { kind: 'redeliver' as const, subject: redeliveryKey(dialect, redeliveryId) };
+  const stepped = await stepTask(limits.searched === undefined ? db : alteredStore(db, { dialect }), entityId, task);
+  return stepped?.isDone === false;
 }

@@ -126,7 +126,7 @@ const redeliverCall: ManagementCall = {
       const response = await client.request('POST', `/deliveries/redeliver?webhookId=${site.subjectId}`);
       await site.expectStatus('a repeated bulk redelivery', response, 202);
     }
-    const running = `select count(*) as count from redeliveries where status <> 'finished' or seen < total`;
+    const running = `select count(*) as count from redeliveries where finished_at is null or seen < total`;
     const isFinished = () => withStore(site.testbed.url, async (db) => (await countRows(db, running)) === 0);
     if (!(await eventually(isFinished, { everyMs: 100 })))
       site.testbed.violations.push('a bulk redelivery was not finished in time');

@@ -109,7 +109,7 @@ const redeliverMany = (events: readonly string[]) =>
       const { entityId } = caller;
       if (dryRun === 'true') return json(200, { totalResults: await countRedelivering(db, entityId, filter) });
       const redeliveryId = await startRedelivery(db, entityId, filter, changeBy(context, caller));
-      context.runRedeliveries();
+      context.onTask();
       return json(202, found(await readRedelivery(db, entityId, redeliveryId), 'redelivery'));
     },
   });

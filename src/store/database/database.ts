@@ -59,11 +59,13 @@ export type TransactionLimits = {
   readonly deliveries: number;
   /** Rows that one step of any other long work changes. */
   readonly rows: number;
+  /** Deliveries that one step of a bulk redelivery reads: a filter may match one in a million. */
+  readonly searched: number;
   /** Rows of the queue that one statement of the auditor reads. */
   readonly audited: number;
 };
 
-export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500, audited: 1_000 };
+export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500, searched: 5_000, audited: 1_000 };
 
 /** Everything in which the SQL of the engines has to differ, by name. */
 export type Dialect = {

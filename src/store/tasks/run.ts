@@ -1,19 +1,21 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, SqlUuid } from '../database/database.ts';
+import type { Database, SqlUuid, SqlValue } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
-import { Columns, integer, uuid } from '../database/sql.ts';
+import { Columns, entityKey, integer, uuid } from '../database/sql.ts';
+import { redeliverStep } from '../deliveries/redeliver/bulk.ts';
 import { fanOutStep } from '../events/fan-out.ts';
 import type { EventTask } from '../events/fan-out-task.ts';
 import { retractStep } from '../events/retraction/retraction-task.ts';
 import type { TaskKind } from '../tables.ts';
-import { BACKOFF_MS, ENDED, MAX_BACKOFF_MS, type Step, type Task, taskColumns } from './tasks.ts';
+import { BACKOFF_MS, ENDED, MAX_BACKOFF_MS, type Step, type StepTools, type Task, taskColumns } from './tasks.ts';
 
 /** Runs tasks, one step in a transaction. To add a kind, describe it at the head of `tasks.ts` and list its step here. */
 const STEPS: Readonly<Record<TaskKind, Step>> = {
   fan_out: ofEvent(fanOutStep),
   release: ofEvent(fanOutStep),
   retract: ofEvent(retractStep),
+  redeliver: redeliverStep,
 };
 
 function ofEvent(step: Step<EventTask>): Step {
@@ -40,11 +42,12 @@ export async function findDueEntities(db: Database): Promise<SqlUuid[]> {
   return found.map(({ entity }) => entity);
 }
 
-/** The result of a step. `failure` has the error of a step that failed, and when the task is tried again. */
+/** The result of a step: where deliveries were made, and where some became due. `failure` has the error of a step that failed, and when the task is tried again. */
 export type Stepped = {
   readonly task: Task;
+  readonly isDone: boolean;
   readonly made: readonly DestinationKey[];
-  readonly due: readonly DestinationKey[];
+  readonly due: readonly DestinationKey[] | 'anywhere';
   readonly failure: { readonly error: unknown; readonly retryInMs: number } | null;
 };
 
@@ -53,34 +56,53 @@ export type Stepped = {
  * the end of another, or other instances work on them.
  */
 export async function stepNext(db: Database, entity: SqlUuid): Promise<Stepped | null> {
-  const taken: { task?: Task } = {};
+  const taken: Task[] = [];
   try {
-    return await stepIn(db, entity, taken);
+    return await stepIn(db, [entity], `t.wait_ms <= ${db.dialect.nowMs}`, (task) => taken.push(task));
   } catch (error) {
-    if (taken.task === undefined) throw error;
-    const retryInMs = await noteFailure(db, taken.task);
-    return { task: taken.task, made: [], due: [], failure: { error, retryInMs } };
+    const [task] = taken;
+    if (task === undefined) throw error;
+    const retryInMs = await noteFailure(db, task);
+    return { task, isDone: false, made: [], due: [], failure: { error, retryInMs } };
   }
 }
 
-function stepIn(db: Database, entity: SqlUuid, taken: { task?: Task }): Promise<Stepped | null> {
+/** One step of one task, even if it waits. Returns null if there is none, or another instance works on it. */
+export function stepTask(
+  db: Database,
+  entityId: string,
+  { kind, subject }: Pick<Task, 'kind' | 'subject'>,
+): Promise<Stepped | null> {
+  return stepIn(db, [entityKey(db.dialect, entityId), kind, subject], 't.kind = $2 and t.subject = $3');
+}
+
+function stepIn(
+  db: Database,
+  [entity, ...more]: readonly [SqlUuid, ...SqlValue[]],
+  which: string,
+  onTaken: (task: Task) => void = () => undefined,
+): Promise<Stepped | null> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
     const task = await taskColumns.get(
       queries,
-      `select ${taskColumns.of('t.')} from tasks t where t.entity_id = $1 and t.wait_ms <= ${dialect.nowMs}
+      `select ${taskColumns.of('t.')} from tasks t where t.entity_id = $1 and ${which}
          and not exists (select 1 from tasks b where b.entity_id = t.entity_id and b.no = t.after_no)
        order by t.wait_ms, t.no limit 1 ${dialect.skipLocked}`,
-      [entity],
+      [entity, ...more],
     );
     if (task === undefined) return null;
-    taken.task = task;
+    onTaken(task);
     const nowMs = await readNowMs(queries, dialect);
-    const [made, due]: [DestinationKey[], DestinationKey[]] = [[], []];
-    const tools = {
+    let [made, due]: [Stepped['made'], Stepped['due']] = [[], []];
+    const tools: StepTools = {
       ...{ queries, dialect, nowMs },
-      noteMade: (destinations: readonly DestinationKey[]) => made.push(...destinations),
-      noteDue: (destinations: readonly DestinationKey[]) => due.push(...destinations),
+      noteMade: (destinations) => {
+        made = destinations;
+      },
+      noteDue: (destinations) => {
+        due = destinations;
+      },
     };
     const next = task.phase === ENDED ? 'done' : await STEPS[task.kind](tools, task);
     const key = [entity, task.no];
@@ -93,7 +115,7 @@ function stepIn(db: Database, entity: SqlUuid, taken: { task?: Task }): Promise<
         [...key, phase, cursor, total, nowMs + waitMs],
       );
     }
-    return { task, made, due, failure: null };
+    return { task, isDone: next === 'done', made, due, failure: null };
   });
 }
 

@@ -14,6 +14,7 @@ import { taskTable } from '../tables.ts';
  * | release | held event, round   | `making`: the last webhook                           | the walk over the webhooks is done |
  * | retract | event, round        | `making`: the last delivery; then `ending`           | the queue has no delivery of the   |
  * |         |                     |                                                      | round                              |
+ * | redeliver | bulk redelivery   | `queueing`: the last delivery                        | no later delivery matches          |
  *
  * Every kind also has the phase `ended`, for a task that another transaction made unnecessary. The next step removes it. It
  * stays until then because a later task may have its number in `after_no`.
@@ -42,7 +43,7 @@ export type StepTools = {
   /** The step made deliveries to these destinations. */
   readonly noteMade: (destinations: readonly DestinationKey[]) => void;
   /** Deliveries to these destinations became due. */
-  readonly noteDue: (destinations: readonly DestinationKey[]) => void;
+  readonly noteDue: (destinations: readonly DestinationKey[] | 'anywhere') => void;
 };
 
 /** The place at which a task continues after a step, and the time until then. `made` is only for tasks that make deliveries. */

@@ -7,7 +7,6 @@ import {
   deliveryListSchema,
   redeliverySchema,
 } from '../../../src/contract/deliveries.ts';
-import { continueRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { version } from '../../../src/version.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
@@ -24,6 +23,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { endpointIdOf } from '../../support/endpoints.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
+import { continueRedelivery } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
 
 const API = '/api/v1/crypto';
@@ -93,7 +93,7 @@ onSuiteEngine('deliveries', (store) => {
   beforeEach(async () => {
     wakes = 0;
     kicks = 0;
-    app = testApp(store.db, {}, { onWork: () => wakes++, runRedeliveries: () => kicks++ });
+    app = testApp(store.db, {}, { onWork: () => wakes++, onTask: () => kicks++ });
     tenant = await createTenant(store.db);
     webhookId = await addReceiver(store.db, tenant.entityId, HOOK);
   });

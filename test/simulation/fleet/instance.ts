@@ -3,7 +3,6 @@ import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { AttemptTools } from '../../../src/delivery/attempt.ts';
 import { createDelivery } from '../../../src/delivery/delivery.ts';
 import { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
-import { bulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
 import { Heartbeat } from '../../../src/delivery/jobs/heartbeat.ts';
 import { FleetShare } from '../../../src/delivery/queue/fleet-share.ts';
 import { SigningKeyCache } from '../../../src/delivery/signing-key-cache.ts';
@@ -37,7 +36,7 @@ export type Instance = {
   readonly acceptQueue: AcceptQueue;
   /** Deliveries may be due, as after a resume. */
   readonly onWork: () => void;
-  readonly runRedeliveries: () => void;
+  readonly onTask: () => void;
 };
 
 function attemptTools(db: Database, receivers: Receivers): AttemptTools {
@@ -73,7 +72,6 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
     clock.noteDatabaseTime(nowMs);
     notifier.notify();
   };
-  const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const numbers = new EventNumbers((bytes) => world.random.fill(bytes));
   const onTask = () => tasks.wake();
   const acceptQueue = new AcceptQueue(db, { onDue, onTask, directDispatch: engine, numbers });
@@ -92,6 +90,6 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   if (db.engine === 'sqlite') await networkStore.releaseAll();
   await heartbeat.join();
   await engine.start();
-  for (const job of [follower, ...delivery.jobs, redeliveries, heartbeat]) job.start();
-  return { owner, db, acceptQueue, onWork, runRedeliveries: () => redeliveries.wake() };
+  for (const job of [follower, ...delivery.jobs, heartbeat]) job.start();
+  return { owner, db, acceptQueue, onWork, onTask };
 }

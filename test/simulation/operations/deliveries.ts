@@ -46,9 +46,9 @@ function redeliverMany(simulation: Simulation, draw: Random) {
   model.redeliveries.push(redelivery);
   simulation.request(
     draw,
-    async ({ db, runRedeliveries }) => {
+    async ({ db, onTask }) => {
       await startRedelivery(db, entityId, filter, changeNow());
-      runRedeliveries();
+      onTask();
     },
     { span: redelivery },
   );

@@ -128,7 +128,7 @@ export type WorkLeft = Readonly<Record<'queue' | 'tasks' | 'redeliveries' | 'fac
 export async function readWorkLeft(db: Database): Promise<WorkLeft> {
   const row = await db.get<Record<keyof WorkLeft, SqlInteger>>(
     `select (select count(*) from queue) as queue, (select count(*) from tasks) as tasks,
-       (select count(*) from redeliveries where status = 'running') as redeliveries,
+       (select count(*) from redeliveries where finished_at is null) as redeliveries,
        (select count(*) from fact_events where event_no is null) as facts`,
   );
   const numberOf = (name: keyof WorkLeft) => Number(row?.[name] ?? 0);

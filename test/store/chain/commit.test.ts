@@ -10,7 +10,7 @@ import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
-import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
@@ -22,7 +22,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
-import { runTasks } from '../../support/tasks.ts';
+import { continueRedelivery, runTasks } from '../../support/tasks.ts';
 import { listQuery, newEntity, register } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';

@@ -8,12 +8,7 @@ import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
-import {
-  continueRedelivery,
-  findRunning,
-  readRedelivery,
-  startRedelivery,
-} from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { countRedelivering } from '../../../src/store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
@@ -42,6 +37,7 @@ import { beforeStatement } from '../../support/interrupted-store.ts';
 import { onlyOn } from '../../support/only-on.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { continueRedelivery } from '../../support/tasks.ts';
 import { recordTestOf } from '../../support/test-requests.ts';
 import { until } from '../../support/until.ts';
 import { register } from '../../support/webhooks.ts';
@@ -402,7 +398,7 @@ onEveryEngine('sending many deliveries again', (store) => {
     const matches = others > 0 ? 42 : 4;
     const redeliveryId = await start(entityId, filter);
     let steps = 1;
-    const limits = { queued: 500, read: 10 };
+    const limits = { searched: 10 };
     while (await continueRedelivery(store.db, entityId, redeliveryId, limits)) steps++;
     expect(await progressOf(entityId, redeliveryId)).toMatchObject({
       totalResults: matches,
@@ -421,7 +417,7 @@ onEveryEngine('sending many deliveries again', (store) => {
     await complete(entityId, 'delivered');
     for (const filter of [{ status: 'failed' as const }, { webhookId: other }]) {
       const redeliveryId = await start(entityId, filter);
-      expect(await continueRedelivery(store.db, entityId, redeliveryId, { queued: 500, read: 5 })).toBe(false);
+      expect(await continueRedelivery(store.db, entityId, redeliveryId, { searched: 5 })).toBe(false);
     }
   });
 
@@ -591,28 +587,6 @@ onEveryEngine('sending many deliveries again', (store) => {
       [1, 1],
       [0, 0],
     ]);
-  });
-
-  test('is found by whoever looks for what is not finished, and by nobody afterwards', async () => {
-    const { entityId } = await newReceiver(store.db);
-    const redeliveryId = await start(entityId, { networkId: 1 });
-    expect(await findRunning(store.db)).toContainEqual({ entityId, redeliveryId });
-    await finish(entityId, redeliveryId);
-    expect(await findRunning(store.db)).not.toContainEqual({ entityId, redeliveryId });
-  });
-
-  test('takes one turn with the others of its entity, so that a thousand of them keep no other entity waiting', async () => {
-    const [{ entityId: busy }, { entityId: other }] = [await newReceiver(store.db), await newReceiver(store.db)];
-    const first = await start(busy, { networkId: 1 });
-    for (let count = 0; count < 120; count++) await start(busy, { networkId: 1 });
-    const theirs = await start(other, { networkId: 1 });
-    const running = await findRunning(store.db);
-    expect(running.filter(({ entityId }) => entityId === busy)).toEqual([{ entityId: busy, redeliveryId: first }]);
-    expect(running).toContainEqual({ entityId: other, redeliveryId: theirs });
-    await finish(busy, first);
-    const next = (await findRunning(store.db)).filter(({ entityId }) => entityId === busy);
-    expect(next).toHaveLength(1);
-    expect(next[0]?.redeliveryId).not.toBe(first);
   });
 });
 

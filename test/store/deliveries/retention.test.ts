@@ -240,8 +240,8 @@ onSuiteEngine('retention of a minute', (store) => {
         ['running', null],
       ] as const) {
         await queries.run(
-          `insert into redeliveries (entity_id, id, filter, status, total, until_ms, actor, created_at, finished_at)
-           values ($1, $2, '{}', 'running', 1, 1, 'test', 1, $3)`,
+          `insert into redeliveries (entity_id, id, filter, total, until_ms, actor, created_at, finished_at)
+           values ($1, $2, '{}', 1, 1, 'test', 1, $3)`,
           [entityId, id, finishedAt],
         );
       }

@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { releaseAllLeases, returnClaims } from '../../../src/store/deliveries/claim/leases.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
-import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { onEveryEngine } from '../../support/stores.ts';
-import { countTasks, runTasks } from '../../support/tasks.ts';
+import { continueRedelivery, countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const PAYMENT = 'TransferProcessed';

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { type DeliveryFilter, deliveryListQuerySchema } from '../../../contract/deliveries.ts';
 import { listDeliveries, readDelivery } from '../../../store/deliveries/read.ts';
-import { continueRedelivery, readRedelivery, startRedelivery } from '../../../store/deliveries/redeliver/bulk.ts';
+import { readRedelivery, redeliveryKey, startRedelivery } from '../../../store/deliveries/redeliver/bulk.ts';
 import { countRedelivering } from '../../../store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../../store/deliveries/redeliver/redeliver.ts';
 import { withRequestHeaders } from '../../../store/deliveries/request-headers.ts';
+import { stepTask } from '../../../store/tasks/run.ts';
 import {
   printDeliveries,
   printDelivery,
@@ -94,7 +95,8 @@ async function redeliverMany(entity: string, filter: DeliveryFilter, { dryRun, j
     await requireEntity(db, entity);
     if (dryRun) return printRedeliveryCount(await countRedelivering(db, entity, filter), json);
     const redeliveryId = await startRedelivery(db, entity, filter, changeByCommandLine());
-    while (await continueRedelivery(db, entity, redeliveryId));
+    const task = { kind: 'redeliver' as const, subject: redeliveryKey(db.dialect, redeliveryId) };
+    while ((await stepTask(db, entity, task))?.isDone === false);
     const done = await watchRedelivery(() => readRedelivery(db, entity, redeliveryId));
     if (json) printJson(done);
     else printRedelivery(done);

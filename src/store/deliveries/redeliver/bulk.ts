@@ -1,19 +1,17 @@
 import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../../contract/deliveries.ts';
-import { hexOfId } from '../../../domain/ids.ts';
+import { hexIn, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
-import type { Database, Queries, SqlUuid } from '../../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, entityKey, integer, json, nullable, text, valuesList } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
+import { type Progress, type StepTools, startTask, type Task } from '../../tasks/tasks.ts';
 import type { Change } from '../../tenants/audit.ts';
 import { BLOCKED } from '../heads.ts';
 import { countRedeliveringIn } from './count.ts';
 import { findOutdated, queueAgain } from './redeliver.ts';
-import { FIRST_ID, findShare, type StepLimits } from './search.ts';
+import { FIRST_ID, findShare } from './search.ts';
 
-/** Sending many again: a row says what and how far it has come, and any instance goes on with it. */
-
-/** Deliveries that a step reads, for each one that it may queue. */
-const READ_FACTOR = 10;
+/** Sending many deliveries again: a row of `redeliveries` has the filter and the results, and a task queues the deliveries. */
 
 /** Notes what is to be sent again: all that match now, and nothing that comes later. */
 export async function startRedelivery(
@@ -29,72 +27,53 @@ export async function startRedelivery(
   return db.transaction(async (queries) => {
     const redeliveryId = newId('rdl');
     await queries.run(
-      `insert into redeliveries (entity_id, id, filter, status, total, until_ms, actor, created_at)
-       values ($1, $2, $3, 'running', $4, $5, $6, $7)`,
+      `insert into redeliveries (entity_id, id, filter, total, until_ms, actor, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
       [entityId, redeliveryId, JSON.stringify(filter), total, untilMs, change.actor, change.nowS],
     );
+    const subject = redeliveryKey(db.dialect, redeliveryId);
+    const task = { kind: 'redeliver' as const, entityId, subject, phase: 'queueing', cursor: FIRST_ID };
+    await startTask(queries, db.dialect, task);
     return redeliveryId;
   });
 }
 
-const jobColumns = new Columns({
-  filter: json('filter', deliveryFilterSchema),
-  untilMs: integer('until_ms'),
-  cursorId: text('cursor_id'),
-});
+/** The subject of the task. */
+export function redeliveryKey({ bindUuid }: Dialect, redeliveryId: string): SqlUuid {
+  return bindUuid(hexIn(redeliveryId));
+}
 
-/**
- * Queues the next share of a redelivery, oldest first, and returns whether there is more. The row of the redelivery is
- * its lock and its cursor: where an instance dies in the middle, the next one goes on from there, and nothing is queued
- * twice.
- */
-export function continueRedelivery(
-  db: Database,
-  entityId: string,
-  redeliveryId: string,
-  limits: StepLimits = { queued: db.dialect.limits.rows, read: READ_FACTOR * db.dialect.limits.rows },
-): Promise<boolean> {
-  const { dialect } = db;
-  return db.transaction(async (queries) => {
-    const job = await jobColumns.get(
-      queries,
-      `update redeliveries set status = status where entity_id = $1 and id = $2 and status = 'running'
-       returning ${jobColumns.list}`,
-      [entityId, redeliveryId],
-    );
-    if (job === undefined) return false;
-    const after = hexOfId('dlv', job.cursorId) ?? FIRST_ID;
-    const { found, readTo } = await findShare(queries, dialect, { entityId, ...job, after, limits });
-    const entity = entityKey(dialect, entityId);
-    const blocked = await readBlocked(queries, entity, found);
-    // What is paused is queued, and sent when its endpoint is resumed.
-    const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
-    const outdated = await findOutdated(
-      queries,
-      dialect,
-      entity,
-      open.map(({ hex }) => dialect.bindUuid(hex)),
-    );
-    const targets = open
-      .filter(({ hex }) => !outdated.has(hex))
-      .map(({ hex, webhookNo }) => ({ id: dialect.bindUuid(hex), webhookNo }));
-    const key = dialect.bindUuid(redeliveryId.slice('rdl_'.length));
-    const queued = targets.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, targets, key);
-    await queries.run(
-      `update redeliveries set seen = seen + $3, queued = queued + $4, cursor_id = $5, status = $6,
-         finished_at = case when $6 = 'finished' then ${dialect.nowMs} / 1000 else null end
-       where entity_id = $1 and id = $2`,
-      [
-        entityId,
-        redeliveryId,
-        found.length,
-        queued,
-        `dlv_${readTo ?? found.at(-1)?.hex ?? after}`,
-        readTo === null ? 'finished' : 'running',
-      ],
-    );
-    return readTo !== null;
-  });
+const searchColumns = new Columns({ filter: json('filter', deliveryFilterSchema), untilMs: integer('until_ms') });
+
+/** Queues the next share of a redelivery, oldest first. The cursor of the task is the last delivery that was read. */
+export async function redeliverStep(tools: StepTools, task: Task): Promise<Progress | 'done'> {
+  const { queries, dialect } = tools;
+  const { entity, entityId, cursor: after, subject } = task;
+  const redeliveryId = `rdl_${dialect.hexOf(subject)}`;
+  const sql = `select ${searchColumns.list} from redeliveries where entity_id = $1 and id = $2`;
+  const search = await searchColumns.get(queries, sql, [entityId, redeliveryId]);
+  if (search === undefined) return 'done';
+  const { found, readTo } = await findShare(queries, dialect, { entityId, ...search, after });
+  const blocked = await readBlocked(queries, entity, found);
+  // What is paused is queued, and sent when its endpoint is resumed.
+  const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
+  const outdated = await findOutdated(
+    queries,
+    dialect,
+    entity,
+    open.map(({ hex }) => dialect.bindUuid(hex)),
+  );
+  const targets = open
+    .filter(({ hex }) => !outdated.has(hex))
+    .map(({ hex, webhookNo }) => ({ id: dialect.bindUuid(hex), webhookNo }));
+  const queued = targets.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, targets, subject);
+  await queries.run(
+    `update redeliveries set seen = seen + $3, queued = queued + $4,
+       finished_at = ${readTo === null ? `${dialect.nowMs} / 1000` : 'null'} where entity_id = $1 and id = $2`,
+    [entityId, redeliveryId, found.length, queued],
+  );
+  if (queued > 0) tools.noteDue('anywhere');
+  return readTo === null ? 'done' : { phase: task.phase, cursor: readTo, waitMs: 0 };
 }
 
 const blockedColumns = new Columns({ webhookNo: integer('webhook_no'), blocked: integer('blocked') });
@@ -117,25 +96,8 @@ async function readBlocked(
   return blockedOf;
 }
 
-/**
- * Redeliveries that are not finished, but for those given. Of each entity only the oldest, so that a thousand of one wait
- * for each other.
- */
-export async function findRunning(
-  db: Database,
-  except: readonly string[] = [],
-): Promise<{ entityId: string; redeliveryId: string }[]> {
-  const others = except.length === 0 ? '' : `and id not in ${valuesList(1, except.length)}`;
-  const rows = await db.all<{ entity_id: string; id: string }>(
-    `select entity_id, min(id) as id from redeliveries where status = 'running' ${others}
-     group by entity_id order by min(created_at) limit 1000`,
-    except,
-  );
-  return rows.map((row) => ({ entityId: row.entity_id, redeliveryId: row.id }));
-}
-
 const progressColumns = new Columns({
-  status: text<Redelivery['status']>('status'),
+  status: text<Redelivery['status']>("case when finished_at is null then 'running' else 'finished' end"),
   totalResults: integer('total'),
   seen: integer('seen'),
   queued: integer('queued'),

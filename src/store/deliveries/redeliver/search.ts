@@ -8,9 +8,6 @@ import { type Source, sourcesOf, textWithin, walkOf } from '../list/sources.ts';
 
 export const FIRST_ID = '0'.repeat(32);
 
-/** Rows that one step may queue, and rows that it may walk over to find them: a filter may match one in a million. */
-export type StepLimits = { readonly queued: number; readonly read: number };
-
 type Search = {
   readonly entityId: string;
   readonly filter: DeliveryFilter;
@@ -18,7 +15,6 @@ type Search = {
   readonly untilMs: number;
   /** An id, as 32 hex digits. */
   readonly after: string;
-  readonly limits: StepLimits;
 };
 
 export type Share = {
@@ -43,7 +39,6 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   await queries.get(dialect.planForClaims);
   const scope = await resolveScope(queries, dialect, search.entityId, search.filter);
   if (scope === null) return { found: [], readTo: null };
-  const { limits } = search;
   const narrowed = narrow(scope, search.untilMs);
   const sources = sourcesOf(narrowed, dialect);
   const found = new Map<string, Found>();
@@ -57,12 +52,12 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   for (const { source, end } of [...inTable('queue'), ...inTable('deliveries'), ...inTable('queue')]) {
     const rows = await readMatches(queries, dialect, source, search, end);
     for (const { id, ...row } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), ...row });
-    const last = rows.length === limits.queued ? rows.at(-1) : undefined;
+    const last = rows.length === dialect.limits.rows ? rows.at(-1) : undefined;
     readTo = firstOf(readTo, last === undefined ? end : dialect.hexOf(last.id));
   }
   const sorted = [...found.values()].sort((a, b) => (a.hex < b.hex ? -1 : 1));
-  const share = sorted.filter(({ hex }) => readTo === null || hex <= readTo).slice(0, limits.queued);
-  const isFull = share.length === limits.queued;
+  const share = sorted.filter(({ hex }) => readTo === null || hex <= readTo).slice(0, dialect.limits.rows);
+  const isFull = share.length === dialect.limits.rows;
   const events = share.filter((delivery) => kindOf(delivery) === 'event');
   return { found: events, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
 }
@@ -83,14 +78,14 @@ async function endOfWalk(
   queries: Queries,
   dialect: Dialect,
   walk: Source | null,
-  { after, limits }: Search,
+  { after }: Search,
 ): Promise<string | null> {
   if (walk === null) return null;
   const parameters = new Parameters();
   const text = textWithin(walk, parameters);
   const row = await queries.get<{ id: SqlUuid }>(
     `select ${walk.order} as id ${text} and ${walk.order} > ${parameters.bind(dialect.bindUuid(after))}
-     order by ${walk.order} limit 1 offset ${limits.read - 1}`,
+     order by ${walk.order} limit 1 offset ${dialect.limits.searched - 1}`,
     parameters.values,
   );
   return row === undefined ? null : dialect.hexOf(row.id);
@@ -98,9 +93,9 @@ async function endOfWalk(
 
 function readMatches(
   queries: Queries,
-  { bindUuid }: Dialect,
+  { bindUuid, limits }: Dialect,
   source: Source,
-  { after, limits }: Search,
+  { after }: Search,
   end: string | null,
 ): Promise<RowOf<typeof foundColumns>[]> {
   const alias = source.table === 'deliveries' ? 'd.' : 'q.';
@@ -110,7 +105,7 @@ function readMatches(
   return foundColumns.all(
     queries,
     `select ${foundColumns.of(alias)} ${text} and ${alias}id > ${parameters.bind(bindUuid(after))} ${upTo}
-     order by ${source.order} limit ${limits.queued}`,
+     order by ${source.order} limit ${limits.rows}`,
     parameters.values,
   );
 }

@@ -54,17 +54,14 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, delivery_id, attempt)
     ) ${clustered}`,
 
-    // A bulk redelivery: its filter and its progress.
+    // A bulk redelivery: its filter and its results. A task queues the deliveries, and sets `finished_at` at its end.
     `create table redeliveries (
       entity_id text collate "binary" not null,
       id text collate "binary" not null,
       filter text not null,
-      status text not null,
       total bigint not null,
       seen bigint not null default 0,
       queued bigint not null default 0,
-      cursor_created_at_ms bigint not null default 0,
-      cursor_id text collate "binary" not null default '',
       until_ms bigint not null,
       actor text not null,
       created_at bigint not null,

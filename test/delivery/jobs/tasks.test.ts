@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
-import { bulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
+import { tasksJob } from '../../../src/delivery/jobs/tasks.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,
@@ -16,13 +16,14 @@ import {
   withEngine,
 } from '../../support/deliveries.ts';
 import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { continueRedelivery } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
 
-onSuiteEngine('the bulk redelivery job', (store) => {
+onSuiteEngine('the job of tasks, with bulk redeliveries', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const runner = (db: Database = store.db, onWork: () => void = () => undefined) =>
-    bulkRedeliveryJob(db, createLogger('silent'), onWork);
+    tasksJob(db, createLogger('silent'), onWork);
 
   /** As many deliveries that failed for good, and a redelivery of all of them that was asked for. */
   async function askForMany(count: number) {
@@ -109,9 +110,6 @@ onSuiteEngine('the bulk redelivery job', (store) => {
     const stuck = await askForMany(2);
     const neighbour = await askForMany(20);
     const nextOfEntity = await startRedelivery(store.db, stuck.entityId, { networkId: 1 }, TEST_CHANGE);
-    await store.db.transaction((queries) =>
-      queries.run('update redeliveries set created_at = 1 where id = $1', [stuck.redeliveryId]),
-    );
     let tries = 0;
     const shaky = alteredStore(store.db, {
       transaction: (work, options) =>
