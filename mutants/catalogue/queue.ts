@@ -147,7 +147,7 @@ export const queue: readonly Mutant[] = [
     name: 'held-keeps-old-token',
     what: 'records under a token that this process has renewed itself',
     file: 'delivery/queue/claimer.ts',
-    find: 'else held.token = delivery.token;',
+    find: 'else Object.assign(held, { token: delivery.token, leaseEndsMs: delivery.leaseEndsMs });',
     replace: '',
     caughtBy: { file: 'delivery/engine', test: 'counts a failure under a lease that it has renewed itself' },
   },

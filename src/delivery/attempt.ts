@@ -50,16 +50,28 @@ export function createAttemptTools(
   };
 }
 
+/** The lease of a claim is too short for a request. Another instance may soon send the delivery. */
+export class LeaseTooShortError extends Error {
+  override readonly name = 'LeaseTooShortError';
+}
+
 /**
  * Prepares, signs and sends one request: a first attempt, a retry and a redelivery alike. Rejects only for an error on
- * our side (the store is unavailable, its key was changed, or no file or port is free), and then nothing was sent.
+ * our side (the store is unavailable, its key was changed, or no file or port is free), and then nothing was sent. Calls
+ * `mayBegin` right before the request.
  */
-export async function makeAttempt(tools: AttemptTools, delivery: Claimed): Promise<AttemptRecord> {
+export async function makeAttempt(
+  tools: AttemptTools,
+  delivery: Claimed,
+  mayBegin: () => boolean = () => true,
+): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();
   const span = tools.tracer?.attempt(delivery, startedAtMs) ?? null;
   const traced = span === null ? delivery : { ...delivery, trace: span.context };
   const prepared = prepare(tools, traced, Math.floor(startedAtMs / 1000));
   const request = prepared instanceof Promise ? await prepared : prepared;
+  // After the preparation, which may wait for the database.
+  if (!mayBegin()) throw new LeaseTooShortError('the lease ends before a request could');
   const outcome = 'kind' in request ? request : await tools.sender.send(request);
   const { kind, status, steps } = delivery;
   const { schedule, random } = tools;

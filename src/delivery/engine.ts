@@ -76,6 +76,7 @@ export class Engine implements DirectDispatch {
       queue,
       log,
       tools,
+      timeoutMs: config.DELIVERY_TIMEOUT,
       returns,
       onFinished: (record) => this.#recorder.add(record),
       onShortage: (shortage, destination) => this.#pause(shortage, destination),

@@ -41,6 +41,7 @@ export async function sendTestRequest(
     trace: null,
     revision,
     acceptedAtMs: startedAtMs,
+    leaseEndsMs: Number.POSITIVE_INFINITY,
   };
   try {
     return await makeAttempt(tools, delivery);

@@ -42,6 +42,7 @@ const CLAIMED: Claimed = {
   trace: null,
   revision: 1,
   acceptedAtMs: NOW_MS,
+  leaseEndsMs: Number.POSITIVE_INFINITY,
 };
 
 function tools(sender: Sender, given: Partial<AttemptTools> = {}, keysFor?: () => Promise<RequestKeys>): AttemptTools {

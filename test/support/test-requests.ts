@@ -37,6 +37,7 @@ export async function recordTestOf(
     trace: null,
     revision: 0,
     acceptedAtMs: Date.now(),
+    leaseEndsMs: Number.POSITIVE_INFINITY,
   } as const;
   const next = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
   await recordTest(db, webhook, { delivery, startedAtMs: Date.now(), outcome, next });

@@ -4,7 +4,7 @@ import { traceIdsOf } from '../../domain/trace-context.ts';
 import type { Logger } from '../../log.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
-import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import { type AttemptTools, LeaseTooShortError, makeAttempt } from '../attempt.ts';
 import { LocalShortageError } from '../local-shortage.ts';
 import type { ClaimReturns } from './claim-returns.ts';
 import type { AttemptResult } from './destination-health.ts';
@@ -14,6 +14,8 @@ export type AttemptRunnerOptions = {
   readonly queue: LocalQueue<Claimed>;
   readonly log: Logger;
   readonly tools: AttemptTools;
+  /** The longest that a request takes. An attempt begins only while its lease lasts longer than this. */
+  readonly timeoutMs: number;
   /** Takes what is not attempted. */
   readonly returns: Pick<ClaimReturns, 'add'>;
   readonly onFinished: (record: AttemptRecord) => void;
@@ -21,6 +23,7 @@ export type AttemptRunnerOptions = {
   readonly onShortage: (shortage: LocalShortageError, destination: DestinationKey) => void;
   /** A delivery to the destination has left the queue. */
   readonly onReleased: (destination: DestinationKey) => void;
+  readonly monotonicMs?: () => number;
 };
 
 /** Makes the attempts of what is in the local queue, and returns the claims of what it cannot make soon. */
@@ -95,14 +98,27 @@ export class AttemptRunner {
   async #attempt(delivery: Claimed): Promise<void> {
     let record: AttemptRecord;
     try {
-      record = await makeAttempt(this.options.tools, delivery);
+      record = await makeAttempt(this.options.tools, delivery, () => this.#mayBegin(delivery));
     } catch (error) {
       if (error instanceof LocalShortageError) this.#postpone(delivery, error);
+      else if (error instanceof LeaseTooShortError) this.#giveUp(delivery);
       else this.#abandon(delivery, error);
       return;
     }
     this.options.onFinished(record);
     this.#finish(delivery, resultOf(record.outcome), record.outcome.durationMs);
+  }
+
+  /** By the monotonic clock, which also runs while the process is frozen. */
+  #mayBegin({ leaseEndsMs }: Claimed): boolean {
+    const { timeoutMs, monotonicMs = () => performance.now() } = this.options;
+    return leaseEndsMs - monotonicMs() > timeoutMs;
+  }
+
+  /** Returns the claim as it was, if no other instance has claimed the delivery since. */
+  #giveUp(delivery: Claimed): void {
+    this.#return([delivery]);
+    this.#finish(delivery, 'other', 0);
   }
 
   /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
@@ -117,8 +133,7 @@ export class AttemptRunner {
   /** Returns the claim as it was: another instance may have room, and this one tries again after its pause. */
   #postpone(delivery: Claimed, shortage: LocalShortageError): void {
     this.options.onShortage(shortage, delivery.destination);
-    this.#return([delivery]);
-    this.#finish(delivery, 'other', 0);
+    this.#giveUp(delivery);
   }
 
   #finish(delivery: Claimed, result: AttemptResult, durationMs: number): void {

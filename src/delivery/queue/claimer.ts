@@ -96,7 +96,7 @@ export class Claimer {
       const held = runner.find(delivery);
       // Its lease had expired while this process was stalled: the new token is ours too, and one attempt is enough.
       if (held === undefined) fresh.push(delivery);
-      else held.token = delivery.token;
+      else Object.assign(held, { token: delivery.token, leaseEndsMs: delivery.leaseEndsMs });
     }
     const enqueued = Map.groupBy(fresh, ({ destination }) => destination);
     try {

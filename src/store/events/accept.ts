@@ -98,6 +98,7 @@ export async function acceptEvents(
   numbers: EventNumbers = eventNumbers,
 ): Promise<AcceptedGroup> {
   const events = ofOneTransaction(dialect, given);
+  const startedMs = performance.now();
   const { receivers, nowMs, isListened } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
   // One that supersedes another, or would be superseded by it, begins the next group.
@@ -135,7 +136,8 @@ export async function acceptEvents(
   for (const one of accepted) await beginLater(queries, dialect, one, changes, group);
   if (directDispatch !== null) reserveSlots(group, directDispatch, wantedSlots(accepted, turns));
   const leaseMs = directDispatch?.leaseMs ?? 0;
-  const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
+  const moment = { nowMs, leaseMs, acceptedAtMs: Date.now(), leaseEndsMs: startedMs + leaseMs };
+  const plan = planAcceptance(accepted, group.slots, moment, turns);
   await countAccepted(queries, dialect, accepted);
   for (const { event, eventNo, deliveries } of accepted) {
     const isPointless = order.supersededBy.has(eventNo) || event.event === RETRACTION;

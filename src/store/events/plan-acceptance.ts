@@ -123,6 +123,8 @@ export type Moment = {
   leaseMs: number;
   /** The same moment by the clock of this process, from which latency is measured. */
   acceptedAtMs: number;
+  /** The end of these leases by the monotonic clock of this process. */
+  leaseEndsMs: number;
 };
 
 /**
@@ -331,5 +333,6 @@ function firstClaim(
     trace: event.trace ?? null,
     revision,
     acceptedAtMs: moment.acceptedAtMs,
+    leaseEndsMs: moment.leaseEndsMs,
   };
 }

@@ -57,12 +57,13 @@ export async function claimDeliveries(db: Database, picks: readonly Pick[], leas
 function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
+    const leaseEndsMs = performance.now() + leaseMs;
     const nowMs = await planForClaims(queries, dialect);
     const together = dialect.uuid === 'uuid' ? await claimTogether(queries, dialect, picks, nowMs, leaseMs) : null;
     const destinations = picks.map(({ destination }) => destination);
     const heads = await readHeads(queries, dialect, destinations);
     const rows = together ?? (await claimEach(queries, picks, heads, nowMs, leaseMs));
-    const claimed = await loadClaimed(queries, dialect, heads, rows, nowMs);
+    const claimed = await loadClaimed(queries, dialect, heads, rows, { nowMs, leaseEndsMs });
     const counts = Map.groupBy(claimed, ({ destination }) => destination);
     const isExhausted = ({ destination, most }: Pick) => (counts.get(destination)?.length ?? 0) < most;
     const exhausted = new Set(picks.filter(isExhausted).map(({ destination }) => destination));

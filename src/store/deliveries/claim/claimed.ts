@@ -42,6 +42,8 @@ export type Claimed = {
   createdAtMs: number;
   /** The same moment by the clock of this process, from which latency is measured. */
   acceptedAtMs: number;
+  /** The end of the lease by the monotonic clock of this process, measured from before the claim was sent. */
+  leaseEndsMs: number;
 };
 
 /**

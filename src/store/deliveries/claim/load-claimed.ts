@@ -55,7 +55,7 @@ export async function loadClaimed(
   dialect: Dialect,
   heads: readonly Head[],
   rows: readonly ClaimedRow[],
-  nowMs: number,
+  { nowMs, leaseEndsMs }: { readonly nowMs: number; readonly leaseEndsMs: number },
 ): Promise<Claimed[]> {
   if (rows.length === 0) return [];
   const { hexOf } = dialect;
@@ -104,6 +104,7 @@ export async function loadClaimed(
       revision: revisions.get(entityId) ?? 0,
       createdAtMs: row.createdAtMs,
       acceptedAtMs: Date.now() - (nowMs - row.createdAtMs),
+      leaseEndsMs,
     };
   });
 }
