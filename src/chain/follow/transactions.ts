@@ -48,7 +48,7 @@ export function judgeReceipts(poll: Poll, { head, receipts, found, isCanonical }
     if (receipt === undefined || found.has(keyOf(fact))) continue;
     if (receipt !== null && !isCanonical(receipt)) continue;
     const isWithoutLog = !isByLog(poll, fact) || (receipt !== null && isBelowSource(poll, fact, receipt));
-    if (receipt?.isSuccess === true && isWithoutLog) changes.push(backAt(fact, receipt));
+    if (receipt?.isSuccess === true && isWithoutLog) changes.push(foundAt(fact, receipt));
     else if (fact.state === 'waiting' && hasFailed(poll, receipt)) changes.push(retraction(fact));
     else if (fact.state === 'lost') changes.push(...absent(poll, fact, head));
   }
@@ -75,9 +75,10 @@ function isNearlyDue({ follow }: Poll, { lostAtHead }: StoredFact, head: number)
   return head - (lostAtHead ?? head) >= follow.options.graceBlocks - 1;
 }
 
-function backAt({ entityId, factId, position }: StoredFact, { blockNumber, blockHash }: Receipt): FactChange {
+function foundAt({ entityId, factId, state, position }: StoredFact, { blockNumber, blockHash }: Receipt): FactChange {
+  const change = state === 'retracted' ? 'again' : 'moved';
   const logIndex = position?.logIndex ?? 0;
-  return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex } };
+  return { change, entityId, factId, position: { blockNumber, blockHash, logIndex } };
 }
 
 /** A transaction has failed for good once the block of its receipt is final: until then a fork may include it again. */

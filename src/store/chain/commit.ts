@@ -261,7 +261,7 @@ async function writeProgress(queries: Queries, { backfilled, asked }: Step, nowM
     await queries.send(sql, [entityId, sourceId, nextBlock, lastBlock]);
   }
   for (const { entityId, factId } of asked) {
-    const sql = `update facts set changed_at_ms = $3 where entity_id = $1 and id = $2 and state = 'waiting'`;
+    const sql = 'update facts set asked_at_ms = $3 where entity_id = $1 and id = $2 and asked_at_ms is not null';
     await queries.send(sql, [entityId, factId, nowMs]);
   }
 }

@@ -58,7 +58,10 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
     // A move to another block keeps the registry that the payment was first seen with.
     const isFirstSight = change.change === 'again' || (change.change === 'moved' && row.state === 'waiting');
     const next = isFirstSight ? { ...moved, seenRevision: revisions.get(row.entityId) ?? 0 } : moved;
-    await updateFact(queries, next, change.change === 'lost' ? change.lostAtHead : null, moment.nowMs);
+    // No log tells that the transaction of a held event is in a block again. A transaction that failed for good never is.
+    const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
+    const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
+    await updateFact(queries, next, { lostAtHead, askedAtMs: isAsked ? moment.nowMs : null }, moment.nowMs);
     history.add(next);
     rows.set(nameOf(change), next);
     if (change.change === 'retracted') retracted.push(next);
@@ -173,10 +176,15 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
 }
 
 /** Sent without waiting: a reorganisation changes a thousand facts in a step, whose round trips would take it past its deadline. */
-async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | null, nowMs: number): Promise<void> {
+async function updateFact(
+  queries: Queries,
+  row: FactRow,
+  { lostAtHead, askedAtMs }: { readonly lostAtHead: number | null; readonly askedAtMs: number | null },
+  nowMs: number,
+): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9, seen_revision = $10
+       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -189,6 +197,7 @@ async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | n
       lostAtHead,
       nowMs,
       row.seenRevision,
+      askedAtMs,
     ],
   );
 }

@@ -17,6 +17,7 @@ const NEW_FACT = factTable.insertion([
   'agreementId',
   'eventNo',
   'fields',
+  'askedAtMs',
   'createdAtMs',
   'changedAtMs',
 ]);
@@ -51,7 +52,14 @@ export async function holdEvent(
   await queries.run(
     NEW_FACT.text(1),
     NEW_FACT.parameters([
-      { ...fact, ...state, eventNo: dialect.bindUuid(eventNo), createdAtMs: nowMs, changedAtMs: nowMs },
+      {
+        ...fact,
+        ...state,
+        eventNo: dialect.bindUuid(eventNo),
+        askedAtMs: nowMs,
+        createdAtMs: nowMs,
+        changedAtMs: nowMs,
+      },
     ]),
   );
   await queries.run(NEW_HISTORY.text(1), NEW_HISTORY.parameters([{ entityId, factId, ...state, no: 1, atMs: nowMs }]));

@@ -55,7 +55,7 @@ export type Lease = {
   readonly startBlock: number | null;
   /** Facts whose block is gone, at most 1,000. */
   readonly lost: readonly StoredFact[];
-  /** Events that are held for a transaction without a block: at most 50, those that were asked for longest ago first. */
+  /** Facts of held events whose transaction the follower asks for: at most 50, the least recently asked first. */
   readonly held: readonly StoredFact[];
 };
 

@@ -69,7 +69,7 @@ export class NetworkStore implements FollowerStore {
         ]),
         held: await readStored(
           queries,
-          `network_id = $1 and state = 'waiting' order by changed_at_ms limit ${MAX_HELD}`,
+          `network_id = $1 and asked_at_ms is not null order by asked_at_ms limit ${MAX_HELD}`,
           [networkId],
         ),
       };

@@ -6,8 +6,7 @@ import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.
  * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
  * more. The fact of a held event whose transaction failed has no block, so that it is above none.
  *
- * A fact that still waits goes with its event, without which it leads to nothing. Its `changed_at_ms` says only when a node
- * was last asked for its transaction.
+ * A fact that still waits goes with its event, without which it leads to nothing.
  */
 const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
   and (f.state in ('final', 'retracted') and f.changed_at_ms < $2

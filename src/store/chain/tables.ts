@@ -42,6 +42,7 @@ export const factTable = new Table('facts', {
   agreementId: nullable(text('agreement_id')),
   eventNo: nullable(uuid('event_no')),
   seenRevision: integer('seen_revision'),
+  askedAtMs: nullable(integer('asked_at_ms')),
   fields: text('fields'),
   createdAtMs: integer('created_at_ms'),
   changedAtMs: integer('changed_at_ms'),

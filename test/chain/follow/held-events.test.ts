@@ -109,6 +109,22 @@ test('a transaction that is gone is retracted after the grace', async () => {
   expect(store.fact('held').state).toBe('retracted');
 });
 
+test('a transaction that is back after the retraction is seen again, with the next revision', async () => {
+  const { chain, followed, store } = await network();
+  const transaction = chain.transaction();
+  store.hold('held', transaction.hash);
+  chain.mine([transaction]);
+  await followed.poll();
+  chain.fork(1, [[], []]);
+  await followed.poll();
+  await mineAndPoll(followed, 3);
+  expect(store.fact('held').state).toBe('retracted');
+  const { number: blockNumber, hash: blockHash } = chain.mine([transaction]);
+  await followed.poll();
+  expect(store.fact('held')).toMatchObject({ state: 'seen', revision: 2, position: { blockNumber, blockHash } });
+  expect(store.counts.again).toBe(1);
+});
+
 test('an event whose transaction was replaced below the tail is not made final', async () => {
   const { chain, followed, store } = await network();
   const transaction = chain.transaction();

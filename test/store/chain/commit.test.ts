@@ -377,6 +377,7 @@ onEveryEngine('a step of a network', (store) => {
     const [failed, waiting] = held;
     if (failed === undefined || waiting === undefined) throw new Error('the events are not held');
     await step(100, [{ change: 'retracted', ...failed }]);
+    expect((await lease()).held).toMatchObject([{ factId: waiting.factId }]);
     const nowMs = Date.now();
     // The transaction was asked for a moment before.
     await step(101, [], { asked: [waiting] });
@@ -435,7 +436,10 @@ onEveryEngine('a step of a network', (store) => {
     const [retraction, ...rest] = await deliverAll(store.db, entityId);
     expect(JSON.parse(retraction ?? '{}')).toMatchObject({ event: RETRACTION, retracts: { eventId: event.eventId } });
     expect(rest).toEqual([]);
+    // No log tells of its return: the follower asks for its transaction again.
+    expect((await lease()).held).toMatchObject([{ factId: held.factId, state: 'retracted' }]);
     await step(110, [{ change: 'again', ...held, position: at(110) }]);
+    expect((await lease()).held).toEqual([]);
     await step(130, [], { final: 114 });
     expect(await deliverAll(store.db, entityId)).toEqual([body, body]);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);

@@ -65,7 +65,8 @@ export class MemoryStore implements FollowerStore {
   async lease(networkId: number): Promise<Lease> {
     const { token, state, startBlock } = this;
     const isPaused = (source: SourceKey) => this.paused.some(({ sourceId }) => sourceId === source.sourceId);
-    const held = this.#held.filter(({ state: held }) => held === 'waiting').slice(0, 50);
+    const isAsked = (fact: Fact) => fact.state === 'waiting' || (fact.state === 'retracted' && fact.position !== null);
+    const held = this.#held.filter(isAsked).slice(0, 50);
     return {
       networkId,
       token,

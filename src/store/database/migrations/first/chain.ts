@@ -79,7 +79,8 @@ function factTables({ uuid }: Dialect): string[] {
     // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
     // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
     // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
-    // the fact was first seen: each webhook gets it at the finality that it had then.
+    // the fact was first seen: each webhook gets it at the finality that it had then. `asked_at_ms` says when a node was last
+    // asked for the transaction of a held event without a block; null if no one has to ask.
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -99,6 +100,7 @@ function factTables({ uuid }: Dialect): string[] {
       agreement_id text collate "binary",
       event_no ${uuid},
       seen_revision bigint not null default 0,
+      asked_at_ms bigint,
       fields text not null,
       created_at_ms bigint not null,
       changed_at_ms bigint not null,
@@ -106,7 +108,7 @@ function factTables({ uuid }: Dialect): string[] {
     )`,
     'create index facts_by_block on facts (network_id, block_number)',
     `create index facts_lost on facts (network_id) where state = 'lost'`,
-    `create index facts_waiting on facts (network_id, changed_at_ms) where state = 'waiting'`,
+    'create index facts_asked on facts (network_id, asked_at_ms) where asked_at_ms is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',
     'create index facts_by_state on facts (entity_id, state, created_at_ms, id)',
     'create index facts_by_transaction on facts (entity_id, transaction_hash)',
