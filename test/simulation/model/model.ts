@@ -55,6 +55,10 @@ export class Model {
   readonly ordering = new Map<string, History<boolean>>();
   /** Contracts that the entity has a source for. */
   readonly followed = new Set([1]);
+  /** The sources that can be deleted, by contract. */
+  readonly sources = new Map<number, string>();
+  /** Contracts whose source someone asked to delete: their payments may be read or not. */
+  readonly unfollowed = new Set<number>();
   readonly clockSteps: { readonly atMs: number; readonly byMs: number }[] = [];
   readonly retentions: Span[] = [];
   /** For each reconciliation, the events that it called acknowledged too early. */

@@ -1,4 +1,4 @@
-import { createSource } from '../../../src/store/chain/sources/sources.ts';
+import { createSource, deleteSource } from '../../../src/store/chain/sources/sources.ts';
 import { MAX_REORG_DEPTH } from '../fleet/network.ts';
 import { changeNow } from '../fleet/settings.ts';
 import type { Model, PaymentModel } from '../model/model.ts';
@@ -69,16 +69,32 @@ function follow(simulation: Simulation, draw: Random) {
   const next = nextContracts(model);
   for (const contract of next) {
     simulation.request(draw, async ({ db }) => {
-      await createSource(db, entityId, network.source(contract), MOST_SOURCES, changeNow());
+      const { source } = await createSource(db, entityId, network.source(contract), MOST_SOURCES, changeNow());
       model.followed.add(contract);
+      model.sources.set(contract, source.sourceId);
     });
   }
   return next.length === 0 ? null : {};
 }
 
+/** The entity no longer wants the payments to a contract. It may follow the contract again later. */
+function unfollow(simulation: Simulation, draw: Random) {
+  const { model, entityId } = simulation;
+  const [contract, sourceId] = draw.pick([...model.sources]) ?? [];
+  if (contract === undefined || sourceId === undefined) return null;
+  model.sources.delete(contract);
+  model.unfollowed.add(contract);
+  simulation.request(draw, async ({ db }) => {
+    await deleteSource(db, entityId, sourceId, changeNow());
+    model.followed.delete(contract);
+  });
+  return {};
+}
+
 export const CHAIN_ACTIONS: Actions = {
   block: { weight: 8, begin: block },
   follow: { weight: 2, begin: follow },
+  unfollow: { weight: 1, begin: unfollow },
   payment: { weight: 9, begin: payment },
   drop: { weight: 5, begin: drop },
   reorder: { weight: 2, begin: reorder },

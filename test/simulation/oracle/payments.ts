@@ -2,15 +2,22 @@ import { isAnswered } from '../model/history.ts';
 import { PAID, type PaymentModel, type WebhookModel } from '../model/model.ts';
 import type { Evidence } from './evidence.ts';
 
+type Registered = WebhookModel & { readonly webhookId: string };
+
 /** The webhooks that a payment certainly concerns: they were registered before it could be seen, and are never deleted. */
-export function concernedWebhooks(
-  evidence: Evidence,
-  payment: PaymentModel,
-): (WebhookModel & { readonly webhookId: string })[] {
+export function concernedWebhooks(evidence: Evidence, payment: PaymentModel): Registered[] {
+  const { model } = evidence;
+  const { contract } = payment;
+  const isFollowed = contract === null || (model.followed.has(contract) && !model.unfollowed.has(contract));
+  return isFollowed ? lastingWebhooks(evidence, payment) : [];
+}
+
+/** The same ones, even if the entity has no source for the payment any longer: Paybell still retracts what it published. */
+export function lastingWebhooks(evidence: Evidence, payment: PaymentModel): Registered[] {
   const { model } = evidence;
   const { contract, minedAtMs, heldEventId } = payment;
   if (isForgotten(evidence, payment)) return [];
-  if (contract !== null) return model.followed.has(contract) ? model.lastingSince(PAID, minedAtMs) : [];
+  if (contract !== null) return model.lastingSince(PAID, minedAtMs);
   const event = model.events.find(({ eventId }) => eventId === heldEventId);
   return event !== undefined && isAnswered(event.acceptance) ? model.lastingSince(PAID, event.acceptance.startMs) : [];
 }

@@ -4,7 +4,7 @@ import { isAnswered } from '../../model/history.ts';
 import { PAID, POSTED, type WebhookModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Law, Verdict } from '../law.ts';
-import { concernedWebhooks } from '../payments.ts';
+import { lastingWebhooks } from '../payments.ts';
 
 type Registered = WebhookModel & { readonly webhookId: string };
 
@@ -27,7 +27,7 @@ export const retractions: Law = {
 function checkPayment(evidence: Evidence, verdict: Verdict, payment: Parameters<Evidence['isCanonical']>[0]): void {
   const [fact] = evidence.factsOf(payment);
   if (fact === undefined) return;
-  for (const webhook of concernedWebhooks(evidence, payment)) {
+  for (const webhook of lastingWebhooks(evidence, payment)) {
     const deliveries = evidence.paymentDeliveries(payment, webhook.webhookId);
     for (const { delivery, isRetraction, revision, finality } of deliveries) {
       if (isRetraction || revision === null || finality === null) continue;
@@ -37,7 +37,10 @@ function checkPayment(evidence: Evidence, verdict: Verdict, payment: Parameters<
       if (isRetracted) requireRetracted(evidence, verdict, webhook, delivery.eventId, retractionId);
     }
     if (payment.heldEventId === null || evidence.isCanonical(payment)) continue;
-    const isKnown = deliveries.some((one) => !one.isRetraction && evidence.receiptsOf(one.delivery).length > 0);
+    // A delivery that retention has removed no longer says who got the original.
+    const isKnown = deliveries.some(
+      (one) => !one.isRetraction && one.delivery.place !== 'removed' && evidence.receiptsOf(one.delivery).length > 0,
+    );
     const isRetracted = deliveries.some((one) => one.isRetraction && evidence.receiptsOf(one.delivery).length > 0);
     verdict.require(
       !isKnown || isRetracted,
