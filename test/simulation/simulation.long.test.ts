@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { tempBase } from '../support/temp-base.ts';
+import { until } from '../support/until.ts';
+import { simulate, startSimulator } from './command.ts';
+import { type FailedSeed, isFailed, type SeedResult } from './job.ts';
+
+const LONGEST_MS = 1_800_000;
+
+/** What a reader of the failure needs to repeat it. */
+function problemsOf(results: readonly (SeedResult | FailedSeed)[]): string[] {
+  return results.flatMap((one) => {
+    if (isFailed(one)) return `seed ${one.seed}: ${one.failure}`;
+    const violations = one.violations.map(({ law, text }) => `seed ${one.seed}: ${law}: ${text}`);
+    return [...violations, ...one.unexpected.map((text) => `seed ${one.seed}: ${text}`)];
+  });
+}
+
+test(
+  '200 seeds break no law on SQLite',
+  async () => {
+    const results = await simulate('--seeds', '1..200');
+    expect(problemsOf(results)).toEqual([]);
+    expect(results).toHaveLength(200);
+  },
+  LONGEST_MS,
+);
+
+test(
+  '10 seeds break no law on PostgreSQL with two instances',
+  async () => {
+    const results = await simulate('--seeds', '1..10', '--engine', 'postgres', '--instances', '2');
+    expect(problemsOf(results)).toEqual([]);
+    expect(results).toHaveLength(10);
+  },
+  LONGEST_MS,
+);
+
+test('a run that was killed continues with the seeds that it had not finished', async () => {
+  const folder = mkdtempSync(join(tempBase(), 'paybell-stopped-'));
+  const out = join(folder, 'results.json');
+  const lines = () => (existsSync(out) ? readFileSync(out, 'utf8').split('\n').slice(1, -1) : []);
+  const args = ['--seeds', '1..6', '--operations', '30', '--processes', '1'];
+  const stopped = startSimulator(...args, '--out', out);
+  await until('two seeds are finished', () => lines().length >= 2);
+  stopped.kill('SIGKILL');
+  await stopped.exited;
+  const finished = lines();
+  expect(finished.length).toBeLessThan(6);
+  const continued = await simulate(...args, '--out', out);
+  expect(lines().slice(0, finished.length)).toEqual(finished);
+  expect(lines()).toHaveLength(6);
+  const hashesOf = (results: readonly (SeedResult | FailedSeed)[]) =>
+    results.map((one) => (isFailed(one) ? one.failure : one.hash));
+  expect(hashesOf(continued)).toEqual(hashesOf(await simulate(...args)));
+  rmSync(folder, { recursive: true });
+});
