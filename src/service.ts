@@ -250,7 +250,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
   const notifier = new WorkNotifier(db, log);
   const onWork = () => {
     delivery?.engine.wake();
-    delivery?.sweep.wake();
+    delivery?.tasks.wake();
     notifier.notify();
   };
   const onDue = (due: ReadonlySet<DestinationKey>, nowMs: number) => {

@@ -98,10 +98,9 @@ export const order: readonly Mutant[] = [
   {
     name: 'turn-lost-with-webhook',
     what: 'holds an agreement up for ever when the webhook of its first event is deleted',
-    file: 'store/deliveries/sweep.ts',
-    find: `await settle();
-    await counts.write(queries);`,
-    replace: 'await counts.write(queries);',
+    file: 'store/deliveries/cancel.ts',
+    find: 'const promoted = await settleKeys(queries, dialect, orderKeys, tools.nowMs);',
+    replace: 'const promoted = [] as const;',
     caughtBy: { file: 'store/deliveries/order/order-keys', test: 'goes on when the webhook of the first was deleted' },
   },
   {

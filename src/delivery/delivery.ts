@@ -12,7 +12,6 @@ import { endpointAlertsJob } from './jobs/endpoint-alerts.ts';
 import type { Job } from './jobs/job.ts';
 import { partitionsJob } from './jobs/partitions.ts';
 import { retentionJob } from './jobs/retention.ts';
-import { sweepJob } from './jobs/sweep.ts';
 import { tasksJob } from './jobs/tasks.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
 import type { LocalResource } from './local-shortage.ts';
@@ -34,8 +33,6 @@ export type Delivery = {
   readonly engine: Engine;
   readonly clock: ClockStepDetector;
   readonly auditor: Auditor;
-  /** Records what deleted webhooks left in the queue; woken by every deletion in this process. */
-  readonly sweep: Job;
   /** Runs the tasks of all entities; woken by every new task of this process. */
   readonly tasks: Job;
   readonly jobs: readonly Job[];
@@ -64,7 +61,6 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   );
   const clock = new ClockStepDetector({ db, log, schedule: config.RETRY_SCHEDULE, onWork: () => engine.wake() });
   const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
-  const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
   const onStep = ({ made, due }: Stepped) => {
     counts.noteFannedOut(made);
     engine.wake(due === 'anywhere' ? undefined : [...made, ...due]);
@@ -74,10 +70,8 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
     engine,
     clock,
     auditor,
-    sweep,
     tasks,
     jobs: [
-      sweep,
       tasks,
       partitionsJob({ db, log, registry: metrics.registry }),
       retentionJob({ db, log, retentionMs: config.RETENTION, workers }),

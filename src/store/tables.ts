@@ -195,7 +195,6 @@ export const headTable = new Table('queue_heads', {
   fullLookMs: integer('full_look_ms'),
   writeCount: integer('write_count'),
   failingSinceMs: nullable(integer('failing_since_ms')),
-  deletedAtMs: nullable(integer('deleted_at_ms')),
   generation: integer('generation'),
   blocked: integer('blocked'),
   idle: integer('idle'),
@@ -260,7 +259,7 @@ export const eventTable = new Table('events', {
 
 export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
 
-export type TaskKind = 'fan_out' | 'release' | 'retract' | 'redeliver';
+export type TaskKind = 'fan_out' | 'release' | 'retract' | 'cancel' | 'redeliver';
 
 export const taskTable = new Table('tasks', {
   entity: uuid('entity_id'),

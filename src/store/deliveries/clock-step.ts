@@ -1,7 +1,7 @@
 import { RETRY_AFTER_MAX_MS } from '../../domain/retry.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
-import { MAX_BACKOFF_MS } from '../tasks/tasks.ts';
+import { MAX_BACKOFF_MS, WATCHING } from '../tasks/tasks.ts';
 
 /**
  * Due times and leases are points on the database's clock. If that clock is set back, every delivery would wait that much
@@ -43,7 +43,8 @@ export async function bringForward(db: Database, schedule: Schedule, occasion: O
 
 /** Tasks wait by the same clock. A longer wait than a task can have is left from before a step that no instance saw. */
 async function bringTasksForward(db: Database, occasion: Occasion): Promise<void> {
-  const waiting = `wait_ms > ${db.dialect.nowMs} + ${occasion === 'step' ? 0 : MAX_BACKOFF_MS}`;
+  const limitMs = occasion === 'step' ? 0 : MAX_BACKOFF_MS;
+  const waiting = `wait_ms > ${db.dialect.nowMs} + ${limitMs} and phase <> '${WATCHING}'`;
   const entities = await db.all<{ entity_id: SqlUuid }>(
     `select distinct entity_id from tasks where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
   );

@@ -1,5 +1,5 @@
 import { destinationKey, hostOf } from '../../domain/post-url.ts';
-import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import {
   byEntity,
   Columns,
@@ -12,6 +12,7 @@ import {
   textByRows,
   valuesList,
 } from '../database/sql.ts';
+import { restartTasks } from '../tasks/tasks.ts';
 import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
@@ -61,13 +62,13 @@ export function alertHeadNo(networkId: number, kind = 'webhook.suspended'): numb
   return from - networkId;
 }
 
-type NewHead = HeadTarget & { blocked: number; deletedAtMs: number | null };
+type NewHead = HeadTarget & { blocked: number };
 
 const headsText = (change: string) =>
   textByRows(
     (rows) => `insert into queue_heads (entity_id, webhook_no, webhook_id, network_id, event, endpoint_no, destination,
-        post_url, next_due_ms, blocked, deleted_at_ms, ordering)
-      values ${valuesList(rows, 12)} on conflict (entity_id, webhook_no) do ${change}`,
+        post_url, next_due_ms, blocked, ordering)
+      values ${valuesList(rows, 11)} on conflict (entity_id, webhook_no) do ${change}`,
   );
 
 /** For changes after which rows may be due before the mark of the head. */
@@ -88,10 +89,9 @@ const TEXTS = {
   move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, failing_since_ms = null,
     ${COPY_SETTINGS}`),
   configure: headsText(`update set ${COPY_SETTINGS}`),
-  remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted},
-    deleted_at_ms = coalesce(queue_heads.deleted_at_ms, excluded.deleted_at_ms)`),
+  remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted}`),
   // A deleted head that is wanted again: the alerts of an entity whose alert URL is set once more.
-  restore: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.deleted}, deleted_at_ms = null,
+  restore: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.deleted},
     endpoint_no = excluded.endpoint_no, destination = excluded.destination, post_url = excluded.post_url,
     next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START}`),
 } as const;
@@ -105,10 +105,7 @@ export function makeHeads(
   targets: readonly HeadTarget[],
   nowMs: number,
 ): Promise<Map<string, EndpointOfHead>> {
-  const heads = targets.map((target) => {
-    const blocked = target.isSuspended ? BLOCKED.suspended : 0;
-    return { ...target, blocked, deletedAtMs: null };
-  });
+  const heads = targets.map((target) => ({ ...target, blocked: target.isSuspended ? BLOCKED.suspended : 0 }));
   return insertHeads(queries, dialect, TEXTS.make, heads, nowMs);
 }
 
@@ -123,9 +120,8 @@ export async function changeHeads(
   const blocked = change === 'suspend' ? BLOCKED.suspended : change === 'remove' ? BLOCKED.deleted : 0;
   const own = targets.filter((target) => !isAlertHead(target));
   const retractions = await findRetractionHeads(queries, dialect, own);
-  const heads = [...targets, ...retractions].map((target) => {
-    return { ...target, blocked, deletedAtMs: change === 'remove' ? nowMs : null };
-  });
+  const heads = [...targets, ...retractions].map((target) => ({ ...target, blocked }));
+  if (change === 'remove') await startCancels(queries, dialect, heads);
   await insertHeads(queries, dialect, TEXTS[change], heads, nowMs);
 }
 
@@ -154,13 +150,30 @@ async function insertHeads(
         head.postUrl,
         nowMs,
         head.blocked | (isPaused ? BLOCKED.paused : 0),
-        head.deletedAtMs,
         ordering,
       ];
     });
     await queries.run(text(chunk.length), values);
   }
   return endpoints;
+}
+
+/** The subject of a task about a queue. */
+export function queueKey({ bindUuid }: Dialect, queueNo: number): SqlUuid {
+  return bindUuid(BigInt.asUintN(64, BigInt(queueNo)).toString(16).padStart(32, '0'));
+}
+
+/** The number of the queue that is the subject of a task. */
+export function queueNoOf({ hexOf }: Dialect, subject: SqlUuid): number {
+  return Number(BigInt.asIntN(64, BigInt(`0x${hexOf(subject).slice(16)}`)));
+}
+
+/** Before the heads, because a step locks its task before them. An acceptance may add deliveries to a head that is new. */
+async function startCancels(queries: Queries, dialect: Dialect, heads: readonly HeadKey[]): Promise<void> {
+  const tasks = heads.map(({ entityId, webhookNo }) => {
+    return { kind: 'cancel' as const, entityId, subject: queueKey(dialect, webhookNo), phase: 'emptying' };
+  });
+  await restartTasks(queries, dialect, tasks);
 }
 
 /** Alerts go out whatever the settings of an endpoint with the same URL say. */

@@ -10,7 +10,7 @@ import { BLOCKED } from './heads.ts';
  * | pending   | queue, no attempt yet, head not blocked                | claim → recordAttempts                          |
  * | retrying  | queue, some attempt failed, head not blocked           | claim → recordAttempts                          |
  * | held      | queue, head suspended or paused                        | resume (heads.ts): pending or retrying          |
- * | cancelled | queue, head deleted, until the sweep has recorded it   | sweep (sweep.ts): recorded                      |
+ * | cancelled | queue, head deleted, until its task has recorded it    | cancelStep (cancel.ts): recorded                |
  * | delivered | deliveries; or queue with `recorded` while sent again  | redeliver (redeliver.ts) → recordAttempts        |
  * | failed    | likewise                                               | likewise; a success makes it delivered          |
  * | cancelled | likewise                                               | likewise; an attempt under way may deliver it   |
@@ -25,7 +25,7 @@ import { BLOCKED } from './heads.ts';
  * | claimDeliveries (claim.ts)       | sets the lease and raises the token; returnClaims takes the lease back      |
  * | recordAttempts                   | success: queue → deliveries. Failure: due again, or queue → deliveries      |
  * | changeHeads (heads.ts)           | suspend, resume, move, remove: one row, no delivery is touched              |
- * | sweepDeleted (sweep.ts)          | queue → deliveries as cancelled, a bounded step at a time                   |
+ * | cancelStep (cancel.ts)           | queue → deliveries as cancelled, a bounded step at a time                   |
  * | redeliver (redeliver.ts)         | deliveries → queue with `recorded`; or one more request of a waiting one    |
  * | prune (retention.ts)             | deliveries → –                                                              |
  */

@@ -3,6 +3,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlUuid, SqlValue } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, entityKey, integer, uuid } from '../database/sql.ts';
+import { cancelStep } from '../deliveries/cancel.ts';
 import { redeliverStep } from '../deliveries/redeliver/bulk.ts';
 import { fanOutStep } from '../events/fan-out.ts';
 import type { EventTask } from '../events/fan-out-task.ts';
@@ -15,6 +16,7 @@ const STEPS: Readonly<Record<TaskKind, Step>> = {
   fan_out: ofEvent(fanOutStep),
   release: ofEvent(fanOutStep),
   retract: ofEvent(retractStep),
+  cancel: cancelStep,
   redeliver: redeliverStep,
 };
 

@@ -1,6 +1,6 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { entityKey, type RowOf } from '../database/sql.ts';
+import { chunks, entityKey, type RowOf } from '../database/sql.ts';
 import { randomBytes } from '../new-id.ts';
 import { taskTable } from '../tables.ts';
 
@@ -14,6 +14,8 @@ import { taskTable } from '../tables.ts';
  * | release | held event, round   | `making`: the last webhook                           | the walk over the webhooks is done |
  * | retract | event, round        | `making`: the last delivery; then `ending`           | the queue has no delivery of the   |
  * |         |                     |                                                      | round                              |
+ * | cancel  | queue of a deleted  | `emptying`; then `watching`: when the queue was      | the queue was empty for a day      |
+ * |         | webhook             | empty first                                          |                                    |
  * | redeliver | bulk redelivery   | `queueing`: the last delivery                        | no later delivery matches          |
  *
  * Every kind also has the phase `ended`, for a task that another transaction made unnecessary. The next step removes it. It
@@ -22,6 +24,9 @@ import { taskTable } from '../tables.ts';
 
 /** The phase of a task that has nothing left to do. */
 export const ENDED = 'ended';
+
+/** The phase of a task that has no work now, and looks whether some comes. */
+export const WATCHING = 'watching';
 
 /** After a step that failed, the wait doubles from the first value to the second. */
 export const BACKOFF_MS = 1_000;
@@ -57,17 +62,30 @@ export type NewTask = Pick<Task, Given> & { readonly [Name in Exclude<keyof Task
 
 const NEW_TASK = taskTable.insertion(COLUMNS);
 
-/** In the transaction that leaves the work over. The first step is due at once. Returns false if there is such a task. */
-export async function startTask(queries: Queries, dialect: Dialect, task: NewTask): Promise<boolean> {
-  const entity = entityKey(dialect, task.entityId);
+/** The first step is due at once. */
+function toRow(dialect: Dialect, task: NewTask) {
   const { round = 0, cursor = '', made = 0 } = task;
-  const row = {
-    ...{ ...task, entity, round, cursor, made, failures: 0, waitMs: 0 },
-    no: dialect.bindUuid(randomBytes(16).toHex()),
-    afterNo: task.orderKey == null ? null : await findLast(queries, entity, task.orderKey),
-  };
+  const no = dialect.bindUuid(randomBytes(16).toHex());
+  return { ...task, entity: entityKey(dialect, task.entityId), no, round, cursor, made, failures: 0, waitMs: 0 };
+}
+
+/** In the transaction that leaves the work over. Returns false if there is such a task. */
+export async function startTask(queries: Queries, dialect: Dialect, task: NewTask): Promise<boolean> {
+  const row = toRow(dialect, task);
+  const afterNo = task.orderKey == null ? null : await findLast(queries, row.entity, task.orderKey);
   const sql = `${NEW_TASK.text(1)} on conflict (entity_id, kind, subject, round) do nothing`;
-  return (await queries.run(sql, NEW_TASK.parameters([row]))) > 0;
+  return (await queries.run(sql, NEW_TASK.parameters([{ ...row, afterNo }]))) > 0;
+}
+
+/** Starts tasks that have no order. A task that is there begins again. */
+export async function restartTasks(queries: Queries, dialect: Dialect, tasks: readonly NewTask[]): Promise<void> {
+  for (const chunk of chunks(tasks)) {
+    await queries.run(
+      `${NEW_TASK.text(chunk.length)} on conflict (entity_id, kind, subject, round)
+       do update set phase = excluded.phase, cursor = excluded.cursor, wait_ms = 0, failures = 0`,
+      NEW_TASK.parameters(chunk.map((task) => toRow(dialect, task))),
+    );
+  }
 }
 
 const numberColumns = taskTable.pick(['no']);

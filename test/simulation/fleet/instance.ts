@@ -60,11 +60,11 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   const workers = new Workers();
   const tools = attemptTools(db, receivers);
   const delivery = createDelivery({ config, db, log, tools, metrics, counts, workers });
-  const { engine, clock, sweep, tasks } = delivery;
+  const { engine, clock, tasks } = delivery;
   const notifier = new WorkNotifier(db, log);
   const onWork = () => {
     engine.wake();
-    sweep.wake();
+    tasks.wake();
     notifier.notify();
   };
   const onDue = (due: ReadonlySet<DestinationKey>, nowMs: number) => {

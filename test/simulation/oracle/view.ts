@@ -2,6 +2,7 @@ import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
 import { statusOfCode } from '../../../src/store/deliveries/states.ts';
+import { WATCHING } from '../../../src/store/tasks/tasks.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
 
@@ -127,7 +128,7 @@ export type WorkLeft = Readonly<Record<'queue' | 'tasks' | 'redeliveries' | 'fac
 
 export async function readWorkLeft(db: Database): Promise<WorkLeft> {
   const row = await db.get<Record<keyof WorkLeft, SqlInteger>>(
-    `select (select count(*) from queue) as queue, (select count(*) from tasks) as tasks,
+    `select (select count(*) from queue) as queue, (select count(*) from tasks where phase <> '${WATCHING}') as tasks,
        (select count(*) from redeliveries where finished_at is null) as redeliveries,
        (select count(*) from fact_events where event_no is null) as facts`,
   );
@@ -154,7 +155,7 @@ export async function readTimesAhead(db: Database): Promise<TimesAhead> {
     `coalesce((select max(${column}) from ${table}), 0) - ${db.dialect.nowMs}`;
   const row = await db.get<Record<'network_lease' | 'lease' | 'due' | 'task_wait', SqlInteger>>(
     `select ${ahead('lease_ms', 'chains')} as network_lease, ${ahead('lease_ms', 'queue')} as lease,
-       ${ahead('due_ms', 'queue')} as due, ${ahead('wait_ms', 'tasks')} as task_wait`,
+       ${ahead('due_ms', 'queue')} as due, ${ahead('wait_ms', `tasks where phase <> '${WATCHING}'`)} as task_wait`,
   );
   return {
     networkLease: Number(row?.network_lease ?? 0),

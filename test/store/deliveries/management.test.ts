@@ -5,7 +5,6 @@ import type { Database, SqlInteger } from '../../../src/store/database/database.
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { BLOCKED } from '../../../src/store/deliveries/heads.ts';
-import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -24,6 +23,7 @@ import { configure } from '../../support/endpoints.ts';
 import { beforeStatement, countingStore, cutOffStore } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 
 const NEW_HOME = 'https://new-home.example.com/hook';
 const NEWER_HOME = 'https://newer-home.example.com/hook';
@@ -191,6 +191,5 @@ onEveryEngine('a change of a webhook with a backlog', (store) => {
 });
 
 async function sweepAll(db: Database): Promise<void> {
-  const { heads } = await findDeletedHeads(db, null);
-  for (const head of heads) while (await sweepDeleted(db, head));
+  await runTasks(db);
 }

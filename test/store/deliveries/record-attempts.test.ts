@@ -4,7 +4,6 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
-import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -22,6 +21,7 @@ import {
   respondedWith,
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 
 const DELIVERED: NextState = { status: 'delivered', steps: 1, delayMs: null, suspend: null };
 const RETRY: NextState = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
@@ -173,7 +173,7 @@ onEveryEngine('recording an attempt', (store) => {
   test('counts a success also when its webhook was deleted and swept in flight', async () => {
     const { entityId, webhookId, first } = await claimed();
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-    for (const head of (await findDeletedHeads(store.db, null)).heads) await sweepDeleted(store.db, head);
+    await runTasks(store.db);
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'cancelled', dueMs: null }]);
     expect(await record(made(first, FAILED, respondedWith(500)))).toEqual(new Set());
     expect(await record(made(first, DELIVERED, respondedWith(200)))).toEqual(new Set([first.deliveryId]));

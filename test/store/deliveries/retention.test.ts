@@ -14,12 +14,14 @@ import { findEventNo } from '../../../src/store/events/event-ids.ts';
 import { startEventTask } from '../../../src/store/events/fan-out-task.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
+import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
-import { createTenant, TEST_BOX } from '../../support/api.ts';
+import { createTenant, TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
 import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
@@ -104,7 +106,7 @@ onSuiteEngine('retention of a minute', (store) => {
     const change = (sql: string) => store.db.transaction((queries) => queries.run(sql, key));
     await accept(store.db, newEvent(receiver.entityId));
     await change('delete from queue where entity_id = $1');
-    await change('update queue_heads set blocked = 4, deleted_at_ms = null where entity_id = $1');
+    await change('update queue_heads set blocked = 4 where entity_id = $1');
     const before = await headsLeft();
     expect(before).toBeGreaterThan(0);
     const restoring = beforeStatement(
@@ -117,6 +119,20 @@ onSuiteEngine('retention of a minute', (store) => {
     await prune(restoring, { olderThanMs: MINUTE_MS, batches: new PacedBatches(store.engine, PAUSE.foreground) });
     expect(await headsLeft()).toBe(store.engine === 'postgres' ? before : 0);
     await forgetDeliveries(store.db);
+  });
+
+  test('the head of a deleted webhook stays while a task watches its queue', async () => {
+    const { entityId: owner, webhookId } = await newReceiver(store.db);
+    await deleteWebhook(store.db, owner, webhookId, () => true, TEST_CHANGE);
+    await runTasks(store.db);
+    const headsLeft = async () => {
+      await pruneAt(NOW_MS);
+      const key = [entityKey(store.db.dialect, owner)];
+      return (await store.db.all('select 1 as one from queue_heads where entity_id = $1', key)).length;
+    };
+    expect(await headsLeft()).toBe(1);
+    await store.db.transaction((queries) => queries.run('delete from tasks'));
+    expect(await headsLeft()).toBe(0);
   });
 
   test('without a clock of its own it goes by that of the database', async () => {

@@ -1,16 +1,17 @@
 import { expect, test } from 'bun:test';
 import type { Database, Queries, SqlInteger } from '../../../src/store/database/database.ts';
-import { entityKey } from '../../../src/store/database/sql.ts';
+import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
+import { queueAlert, setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
-import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { stepNext } from '../../../src/store/tasks/run.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
-import { TEST_CHANGE } from '../../support/api.ts';
+import { createTenant, TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,
   acceptMany,
@@ -24,6 +25,7 @@ import {
   statuses,
 } from '../../support/deliveries.ts';
 import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 
 const LIST = { page: 1, limit: 25, sortBy: 'dateCreated', sortDir: 'desc' } as const;
 const NEW_HOME = 'https://new-home.example.com/hook';
@@ -213,7 +215,7 @@ onEveryEngine('a delivery in flight', (store) => {
   });
 });
 
-onEveryEngine('the sweep after a deletion', (store) => {
+onEveryEngine('the task after a deletion', (store) => {
   const queued = (entityId: string) =>
     store.db.all('select id from queue where entity_id = $1', [entityKey(store.db.dialect, entityId)]);
 
@@ -221,18 +223,62 @@ onEveryEngine('the sweep after a deletion', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_201);
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-    const { heads } = await findDeletedHeads(store.db, null);
-    const { hexOf } = store.db.dialect;
-    const key = hexOf(entityKey(store.db.dialect, entityId));
-    const head = heads.find(({ entity }) => hexOf(entity) === key);
-    if (head === undefined) throw new Error('the deletion left no task');
-    expect([await sweepDeleted(store.db, head), await sweepDeleted(store.db, head)]).toEqual([true, true]);
+    const entity = entityKey(store.db.dialect, entityId);
+    for (const left of [701, 201]) {
+      expect(await stepNext(store.db, entity)).toMatchObject({ task: { phase: 'emptying' }, isDone: false });
+      expect(await queued(entityId)).toHaveLength(left);
+    }
     const cancelled = () => listDeliveries(store.db, entityId, { ...LIST, status: 'cancelled' });
     expect((await cancelled()).totalResults).toBe(1_201);
-    expect([await sweepDeleted(store.db, head), await sweepDeleted(store.db, head)]).toEqual([false, false]);
-    expect((await cancelled()).totalResults).toBe(1_201);
-    const left = await store.db.all('select id from queue where entity_id = $1', [head.entity]);
-    expect(left).toEqual([]);
+    for (let run = 0; run < 2; run++) {
+      await runTasks(store.db);
+      expect((await cancelled()).totalResults).toBe(1_201);
+      expect(await queued(entityId)).toEqual([]);
+    }
+  });
+
+  test('watches the queue of the webhook for a day, and looks ever more rarely', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await runTasks(store.db);
+    const waits: number[] = [];
+    for (const hours of [0, 1, 5]) {
+      const since = `cursor = cast(${store.db.dialect.nowMs} - ${hours * 3_600_000} as text), wait_ms = 0`;
+      const key = [entityKey(store.db.dialect, entityId)];
+      await store.db.transaction((queries) => queries.run(`update tasks set ${since} where entity_id = $1`, key));
+      await stepNext(store.db, entityKey(store.db.dialect, entityId));
+      waits.push(
+        await readInteger(
+          store.db,
+          `(wait_ms - ${store.db.dialect.nowMs} + 5000) / 60000`,
+          'from tasks where entity_id = $1',
+          key,
+        ),
+      );
+    }
+    expect(waits).toEqual([1, 60, 300]);
+    await store.db.transaction((queries) => queries.run(`update tasks set wait_ms = 0, cursor = '1000'`));
+    expect(await stepNext(store.db, entityKey(store.db.dialect, entityId))).toMatchObject({ isDone: true });
+  });
+
+  test('ends once the queue is wanted again', async () => {
+    const { entityId } = await createTenant(store.db);
+    const alertOnce = () =>
+      store.db.transaction((queries) =>
+        queueAlert(queries, store.db.dialect, { entityId, networkId: 1, event: 'chain.halted' }, {}),
+      );
+    const setUrl = (url: string | null) => setNoticeUrl(store.db, entityId, url, TEST_CHANGE);
+    await setUrl('https://alerts.example.com/');
+    await alertOnce();
+    await setUrl(null);
+    await runTasks(store.db);
+    expect(await queued(entityId)).toEqual([]);
+    await setUrl('https://alerts.example.com/');
+    await alertOnce();
+    await runTasks(store.db);
+    expect(await queued(entityId)).toHaveLength(1);
+    const key = [entityKey(store.db.dialect, entityId)];
+    expect(await readInteger(store.db, 'count(*)', 'from tasks where entity_id = $1', key)).toBe(0);
   });
 
   test('takes what an acceptance in flight adds after it', async () => {
@@ -240,9 +286,7 @@ onEveryEngine('the sweep after a deletion', (store) => {
     await acceptMany(store.db, entityId, 1);
     const remove = async () => {
       await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-      // The second step of each finds nothing left.
-      const { heads } = await findDeletedHeads(store.db, null);
-      for (const head of [...heads, ...heads]) await sweepDeleted(store.db, head);
+      await runTasks(store.db);
     };
     const late = await store.db.transaction(async (queries) => {
       // SQLite has one writer, which makes the two wait for each other.
@@ -284,7 +328,7 @@ function beforeInserting(table: string, queries: Queries, act: () => Promise<unk
 }
 
 async function sweepAll(db: Database): Promise<void> {
-  for (const head of (await findDeletedHeads(db, null)).heads) while (await sweepDeleted(db, head));
+  await runTasks(db);
 }
 
 onEveryEngine('since when a webhook fails', (store) => {

@@ -20,8 +20,8 @@ import {
  * | state  | row in `queue`                                     | leaves it by                                                |
  * |--------|----------------------------------------------------|-------------------------------------------------------------|
  * | parked | `order_key`, `generation` is `PARKED`              | settleKeys: has the turn when the one before it has left    |
- * |        |                                                    | sweep, supersession: left                                   |
- * | turn   | `order_key`, a generation of its webhook's head    | recordAttempts, sweep, supersession: left, once it is       |
+ * |        |                                                    | cancellation, supersession: left                            |
+ * | turn   | `order_key`, a generation of its webhook's head    | recordAttempts, cancellation, supersession: left, once it is|
  * |        |                                                    | delivered, failed, cancelled or superseded                  |
  * | left   | none, or one with `recorded` and no `order_key`    | –                                                           |
  *

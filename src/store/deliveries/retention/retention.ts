@@ -87,7 +87,7 @@ async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean
   const { db, batches, deliveriesBeforeHex, eventsBeforeHex, beforeMs, beforeS, nowS } = run;
   const { bindUuid } = db.dialect;
   const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
-  const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
+  const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted}`;
   const row = await batches.run(() =>
     db.get<Record<Prunable, SqlInteger>>(
       `select ${has('deliveries where entity_id = $1 and id < $2', 'deliveries')},

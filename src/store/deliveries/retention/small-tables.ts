@@ -1,18 +1,19 @@
 import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
-import { Columns, chunks, integer, readInteger, valuesList } from '../../database/sql.ts';
+import { Columns, chunks, integer, readInteger, uuid, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
 import { pruneOptionChanges } from '../../webhooks/option-changes.ts';
-import { BLOCKED } from '../heads.ts';
+import { BLOCKED, queueNoOf } from '../heads.ts';
 import type { Entity, Run } from './prune-run.ts';
 
 /** What is old beside deliveries and events. */
 
 const headColumns = new Columns({ webhookNo: integer('webhook_no') });
-const isGone = `blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
+const isGone = `blocked >= ${BLOCKED.deleted}`;
+const subjectColumns = new Columns({ subject: uuid('subject') });
 const ofHeads = (count: number) => `entity_id = $1 and webhook_no in ${valuesList(1, count, 1)}`;
 
-/** Heads of webhooks that were deleted stay while a delivery names them. */
+/** Heads of webhooks that were deleted stay while a delivery names them, or a task cancels their deliveries. */
 export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGenerator<void> {
   if (dryRun) return;
   await db.transaction(async (queries) => {
@@ -25,7 +26,14 @@ export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGe
        limit 500`,
       [key],
     );
-    for (const chunk of chunks(rows.map(({ webhookNo }) => webhookNo))) {
+    const tasks = await subjectColumns.all(
+      queries,
+      `select ${subjectColumns.list} from tasks where entity_id = $1 and kind = 'cancel'`,
+      [key],
+    );
+    const cancelled = new Set(tasks.map(({ subject }) => queueNoOf(db.dialect, subject)));
+    const free = rows.flatMap(({ webhookNo }) => (cancelled.has(webhookNo) ? [] : webhookNo));
+    for (const chunk of chunks(free)) {
       // An alert may have restored its head since.
       const removed = await headColumns.all(
         queries,

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import type { DeliveryStatus, NextState, Outcome } from '../../../../src/domain/attempt.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
-import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
@@ -17,6 +16,7 @@ import {
 } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 
 const RETRY: NextState = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
 const FAILED: NextState = { status: 'failed', steps: 1, delayMs: null, suspend: null };
@@ -68,7 +68,7 @@ onEveryEngine('the counters of deliveries', (store) => {
     await attempt(entityId, DELIVERED, RETRY);
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     await expectRight(entityId, 'delivered', 'cancelled', 'cancelled');
-    for (const head of (await findDeletedHeads(store.db, null)).heads) while (await sweepDeleted(store.db, head));
+    await runTasks(store.db);
     await expectRight(entityId, 'delivered', 'cancelled', 'cancelled');
   });
 });

@@ -4,13 +4,13 @@ import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
 import { roleOf } from '../../../../src/domain/supersession/rules.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
-import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent, statuses } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
 /**
@@ -160,7 +160,7 @@ class Run {
     if (what !== 'delete') return;
     await deleteWebhook(db, this.entityId, webhookId, () => true, CHANGE);
     this.webhooks.delete(event);
-    for (const head of (await findDeletedHeads(db, null)).heads) while (await sweepDeleted(db, head));
+    await runTasks(db);
     for (const one of this.model.deliveries) one.hasEnded ||= one.event === event;
   }
 

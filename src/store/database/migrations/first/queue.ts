@@ -25,7 +25,6 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       full_look_ms bigint not null default 0,
       write_count bigint not null default 0,
       failing_since_ms bigint,
-      deleted_at_ms bigint,
       generation int not null default 0,
       blocked int not null default 0,
       idle int not null default 0,
@@ -40,7 +39,6 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_heads_by_destination on queue_heads (destination)',
     // Without the entity: a second index that begins with it would compete with the primary key if statistics are old.
     'create index queue_heads_by_webhook on queue_heads (webhook_id)',
-    'create index queue_heads_deleted on queue_heads (deleted_at_ms) where deleted_at_ms is not null',
     // Written when a webhook begins or ceases to fail, and by no other attempt.
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
 
