@@ -216,10 +216,6 @@ class TellingStore implements FollowerStore {
     return this.store.halt(...halted);
   }
 
-  alertHalted(lease: Lease) {
-    return this.store.alertHalted(lease);
-  }
-
   pauseSources(...paused: Parameters<FollowerStore['pauseSources']>) {
     return this.store.pauseSources(...paused);
   }

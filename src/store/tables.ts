@@ -259,7 +259,7 @@ export const eventTable = new Table('events', {
 
 export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
 
-export type TaskKind = 'fan_out' | 'release' | 'retract' | 'cancel' | 'redeliver';
+export type TaskKind = 'fan_out' | 'release' | 'retract' | 'cancel' | 'redeliver' | 'alert' | 'end_session';
 
 export const taskTable = new Table('tasks', {
   entity: uuid('entity_id'),

@@ -82,10 +82,7 @@ export class Follower {
     if (lease.state.tip === null && memory.token !== lease.token) this.follow.nodes.noteNewStart();
     memory.begin(lease);
     const poll = new Poll(this.follow, lease);
-    if (lease.state.haltedAtMs !== null) {
-      await store.alertHalted(lease);
-      return this.#result(poll, { outcome: 'halted', liveCounts: before }, before);
-    }
+    if (lease.state.haltedAtMs !== null) return this.#result(poll, { outcome: 'halted', liveCounts: before }, before);
     try {
       return this.#result(poll, await work(poll), before);
     } catch (error) {

@@ -102,8 +102,6 @@ export interface FollowerStore {
   /** False where another instance holds the lease now; nothing was written then. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;
-  /** Goes on with the alerts of a halt where some are left. */
-  alertHalted(lease: Lease): Promise<void>;
   /** False where another instance holds the lease now. */
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { commitStep, readAnchors } from './commit.ts';
-import { alertHalted, haltNetwork, pauseSources } from './halt.ts';
+import { haltNetwork, pauseSources } from './halt.ts';
 import type { FollowedSource, FollowerStore, Lease, NetworkState, SourceKey, Step } from './network-store.ts';
 import { factTable, networkTable } from './tables.ts';
 
@@ -99,10 +99,6 @@ export class NetworkStore implements FollowerStore {
     return haltNetwork(this.db, lease, reason);
   }
 
-  alertHalted(lease: Lease): Promise<void> {
-    return alertHalted(this.db, lease);
-  }
-
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean> {
     return pauseSources(this.db, lease, sources, reason);
   }
@@ -187,7 +183,7 @@ export function resumeNetwork(db: Database, networkId: number, fromBlock: number
     const before = fromBlock - 1;
     await queries.run('delete from chain_anchors where network_id = $1 and number >= $2', [networkId, fromBlock]);
     const changed = await queries.run(
-      `update chains set halted_at_ms = null, halted_reason = null, halt_told_to = null, tip_number = $2, tip_hash = null,
+      `update chains set halted_at_ms = null, halted_reason = null, tip_number = $2, tip_hash = null,
          token = token + 1, holder = null, lease_ms = 0, polled_at_ms = $3,
          safe = case when safe > $2 then $2 else safe end, final = case when final > $2 then $2 else final end
        where network_id = $1 and halted_at_ms is not null`,

@@ -19,7 +19,6 @@ export const networkTable = new Table('chains', {
   polledAtMs: nullable(integer('polled_at_ms')),
   haltedAtMs: nullable(integer('halted_at_ms')),
   haltedReason: nullable(text('halted_reason')),
-  haltToldTo: nullable(text('halt_told_to')),
   nodes: nullable(text('nodes')),
 });
 

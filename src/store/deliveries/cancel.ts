@@ -1,8 +1,8 @@
 import type { SqlUuid } from '../database/database.ts';
 import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../database/sql.ts';
-import { type Progress, type StepTools, type Task, WATCHING } from '../tasks/tasks.ts';
+import { numberOfSubject, type Progress, type StepTools, type Task, WATCHING } from '../tasks/tasks.ts';
 import { CountChanges } from './counts/counts.ts';
-import { BLOCKED, queueNoOf, wakeHeads } from './heads.ts';
+import { BLOCKED, wakeHeads } from './heads.ts';
 import { lockKeys, nameOf, type OrderKey, settleKeys } from './order/order-keys.ts';
 import { STATUS_CODES, WITHOUT_ATTEMPT } from './states.ts';
 
@@ -30,7 +30,7 @@ type WaitingRow = RowOf<typeof waitingColumns>;
 export async function cancelStep(tools: StepTools, task: Task): Promise<Progress | 'done'> {
   const { queries, dialect } = tools;
   const { entity } = task;
-  const queueNo = queueNoOf(dialect, task.subject);
+  const queueNo = numberOfSubject(dialect, task.subject);
   const key = [entity, queueNo] as const;
   const isDeleted = `select 1 as found from queue_heads
     where entity_id = $1 and webhook_no = $2 and blocked >= ${BLOCKED.deleted}`;

@@ -1,5 +1,5 @@
 import { destinationKey, hostOf } from '../../domain/post-url.ts';
-import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
 import {
   byEntity,
   Columns,
@@ -12,7 +12,7 @@ import {
   textByRows,
   valuesList,
 } from '../database/sql.ts';
-import { restartTasks } from '../tasks/tasks.ts';
+import { restartTasks, subjectOfNumber } from '../tasks/tasks.ts';
 import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
@@ -158,20 +158,10 @@ async function insertHeads(
   return endpoints;
 }
 
-/** The subject of a task about a queue. */
-export function queueKey({ bindUuid }: Dialect, queueNo: number): SqlUuid {
-  return bindUuid(BigInt.asUintN(64, BigInt(queueNo)).toString(16).padStart(32, '0'));
-}
-
-/** The number of the queue that is the subject of a task. */
-export function queueNoOf({ hexOf }: Dialect, subject: SqlUuid): number {
-  return Number(BigInt.asIntN(64, BigInt(`0x${hexOf(subject).slice(16)}`)));
-}
-
 /** Before the heads, because a step locks its task before them. An acceptance may add deliveries to a head that is new. */
 async function startCancels(queries: Queries, dialect: Dialect, heads: readonly HeadKey[]): Promise<void> {
   const tasks = heads.map(({ entityId, webhookNo }) => {
-    return { kind: 'cancel' as const, entityId, subject: queueKey(dialect, webhookNo), phase: 'emptying' };
+    return { kind: 'cancel' as const, entityId, subject: subjectOfNumber(dialect, webhookNo), phase: 'emptying' };
   });
   await restartTasks(queries, dialect, tasks);
 }

@@ -2,44 +2,31 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlUuid } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, uuid } from '../database/sql.ts';
-import type { SessionKey } from './sessions.ts';
+import type { Progress, StepTools, Task } from '../tasks/tasks.ts';
+import { endSessions } from './sessions.ts';
 
-/** Removes listen sessions without a reader, and what sessions leave behind, in transactions of a bounded size. */
+/** Ends listen sessions without a reader, and removes the rows of sessions, in transactions of a bounded size. */
 
 /** How long a session outlives its reader. */
 const READERLESS_MS = 60_000;
 /** How long a token is known to be used. */
 const DONE_KEPT_MS = 60_000;
 const ROWS_PER_STEP = 500;
-const SESSIONS_PER_LOOK = 100;
 
-const keyColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id') });
 const entityColumn = new Columns({ entity: uuid('entity_id') });
 
-export async function removeEndedSessions(db: Database, signal: AbortSignal): Promise<void> {
+export async function endReaderlessSessions(db: Database, signal: AbortSignal): Promise<void> {
   const nowMs = await readNowMs(db, db.dialect);
   // A session goes after its requests: without sessions there is nothing else to look for.
   for (const { entity } of await findEntities(db)) {
     if (signal.aborted) return;
-    await db.transaction((queries) =>
-      queries.run('update listen_sessions set ended = 1 where entity_id = $1 and ended = 0 and seen_ms < $2', [
-        entity,
-        nowMs - READERLESS_MS,
-      ]),
-    );
-    const ended = await keyColumns.all(
-      db,
-      `select ${keyColumns.list} from listen_sessions where entity_id = $1 and ended = 1 limit ${SESSIONS_PER_LOOK}`,
-      [entity],
-    );
-    for (const session of ended) {
-      if (!signal.aborted) await removeSession(db, session, signal);
-    }
+    const beforeMs = nowMs - READERLESS_MS;
+    await db.transaction((queries) => endSessions(queries, db.dialect, entity, 'seen_ms < $2', beforeMs));
     while (!signal.aborted && (await removeDone(db, entity, nowMs - DONE_KEPT_MS)) === ROWS_PER_STEP);
   }
 }
 
-/** Those that have sessions. */
+/** The entities that have sessions. */
 function findEntities(db: Database): Promise<{ entity: SqlUuid }[]> {
   const text = (sessions: string) => `select ${entityColumn.list} from ${sessions} group by entity_id`;
   return readReachable(db, (reads) => entityColumn.all(reads, text('listen_sessions')), {
@@ -48,24 +35,17 @@ function findEntities(db: Database): Promise<{ entity: SqlUuid }[]> {
   });
 }
 
-/** No request is added to a session that has ended. */
-async function removeSession(db: Database, { entity, id }: SessionKey, signal: AbortSignal): Promise<void> {
+/** Removes the requests of a session that has ended, and then the session. No request is added to it. */
+export async function endSessionStep(
+  { queries, dialect }: StepTools,
+  { entity, subject, phase, cursor }: Task,
+): Promise<Progress | 'done'> {
   const ofSession = 'from listen_requests where entity_id = $1 and session_id = $2';
-  const removeRequests = () =>
-    db.transaction((queries) =>
-      queries.run(`delete ${ofSession} and id in (select id ${ofSession} order by id limit ${ROWS_PER_STEP})`, [
-        entity,
-        id,
-      ]),
-    );
-  while (!signal.aborted && (await removeRequests()) > 0);
-  // Another instance may be removing the same requests: then some are left, and the session stays for the next run.
-  await db.transaction((queries) =>
-    queries.run(`delete from listen_sessions where entity_id = $1 and id = $2 and not exists (select 1 ${ofSession})`, [
-      entity,
-      id,
-    ]),
-  );
+  const some = `select id ${ofSession} order by id limit ${dialect.limits.rows}`;
+  const removed = await queries.run(`delete ${ofSession} and id in (${some})`, [entity, subject]);
+  if (removed === dialect.limits.rows) return { phase, cursor, waitMs: 0 };
+  await queries.run('delete from listen_sessions where entity_id = $1 and id = $2', [entity, subject]);
+  return 'done';
 }
 
 function removeDone(db: Database, entity: SqlUuid, beforeMs: number): Promise<number> {

@@ -2,9 +2,10 @@ import { DomainError } from '../../domain/errors.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import type { PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
 import { makeSecret } from '../../domain/signing.ts';
-import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, entityKey, integer, readInteger, text, uuid } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
+import { restartTasks } from '../tasks/tasks.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { checkSecretsOpen } from '../tenants/signing-keys.ts';
 
@@ -71,12 +72,31 @@ export async function sessionExists(queries: Pick<Queries, 'get'>, { entity, id 
   return (await queries.get(sql, [entity, id])) !== undefined;
 }
 
-/** False where there is none. What is left of it is removed by `removeEndedSessions`. */
-export function endSession(db: Database, { entity, id }: SessionKey): Promise<boolean> {
-  return db.transaction(async (queries) => {
-    const sql = 'update listen_sessions set ended = 1 where entity_id = $1 and id = $2 and ended = 0';
-    return (await queries.run(sql, [entity, id])) > 0;
+/** Returns false if there is no such session. */
+export async function endSession(db: Database, { entity, id }: SessionKey): Promise<boolean> {
+  return (await db.transaction((queries) => endSessions(queries, db.dialect, entity, 'id = $2', id))) > 0;
+}
+
+const endedColumns = new Columns({ id: uuid('id'), entityId: text('entity') });
+
+/** A task removes what is left of each (`remove-ended.ts`). Returns how many have ended. */
+export async function endSessions(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  condition: string,
+  value: SqlValue,
+): Promise<number> {
+  const ended = await endedColumns.all(
+    queries,
+    `update listen_sessions set ended = 1 where entity_id = $1 and ended = 0 and ${condition} returning ${endedColumns.list}`,
+    [entity, value],
+  );
+  const tasks = ended.map(({ id: subject, entityId }) => {
+    return { kind: 'end_session' as const, entityId, subject, phase: 'removing' };
   });
+  await restartTasks(queries, dialect, tasks);
+  return ended.length;
 }
 
 const sealedColumns = new Columns({

@@ -1,4 +1,5 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
+import { alertStep } from '../chain/halt.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlUuid, SqlValue } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
@@ -8,6 +9,7 @@ import { redeliverStep } from '../deliveries/redeliver/bulk.ts';
 import { fanOutStep } from '../events/fan-out.ts';
 import type { EventTask } from '../events/fan-out-task.ts';
 import { retractStep } from '../events/retraction/retraction-task.ts';
+import { endSessionStep } from '../listen/remove-ended.ts';
 import type { TaskKind } from '../tables.ts';
 import { BACKOFF_MS, ENDED, MAX_BACKOFF_MS, type Step, type StepTools, type Task, taskColumns } from './tasks.ts';
 
@@ -18,6 +20,8 @@ const STEPS: Readonly<Record<TaskKind, Step>> = {
   retract: ofEvent(retractStep),
   cancel: cancelStep,
   redeliver: redeliverStep,
+  alert: alertStep,
+  end_session: endSessionStep,
 };
 
 function ofEvent(step: Step<EventTask>): Step {

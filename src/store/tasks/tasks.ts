@@ -17,6 +17,11 @@ import { taskTable } from '../tables.ts';
  * | cancel  | queue of a deleted  | `emptying`; then `watching`: when the queue was      | the queue was empty for a day      |
  * |         | webhook             | empty first                                          |                                    |
  * | redeliver | bulk redelivery   | `queueing`: the last delivery                        | no later delivery matches          |
+ * | alert   | halted network      | `alerting`: the last entity                          | every entity with a source and a   |
+ * |         |                     |                                                      | URL for alerts has its alert       |
+ * | end_session | listen session  | `removing`                                           | its requests are gone              |
+ *
+ * A network has no entity, so the `entity` of its task is made of the number of the network.
  *
  * Every kind also has the phase `ended`, for a task that another transaction made unnecessary. The next step removes it. It
  * stays until then because a later task may have its number in `after_no`.
@@ -61,6 +66,15 @@ type Given = 'kind' | 'entityId' | 'subject' | 'phase';
 export type NewTask = Pick<Task, Given> & { readonly [Name in Exclude<keyof Task, Given>]?: Task[Name] | undefined };
 
 const NEW_TASK = taskTable.insertion(COLUMNS);
+
+/** The subject of a task about something that has a number. */
+export function subjectOfNumber({ bindUuid }: Dialect, number: number): SqlUuid {
+  return bindUuid(BigInt.asUintN(64, BigInt(number)).toString(16).padStart(32, '0'));
+}
+
+export function numberOfSubject({ hexOf }: Dialect, subject: SqlUuid): number {
+  return Number(BigInt.asIntN(64, BigInt(`0x${hexOf(subject).slice(16)}`)));
+}
 
 /** The first step is due at once. */
 function toRow(dialect: Dialect, task: NewTask) {

@@ -13,6 +13,7 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const ALERTS = 'https://alerts.example.com/paybell';
@@ -112,31 +113,33 @@ onEveryEngine('a network with sources', (store) => {
 
   test('is halted at once, and all are told of it, each once, also after a crash', async () => {
     const { networkId } = await newNetwork(250);
-    const networks = instance('one', mortal(17));
-    expect(await rejection(networks.halt(await lease(networks, networkId), REASON))).toMatchObject({
-      message: 'the process is gone',
-    });
+    const networks = instance('one');
+    await networks.halt(await lease(networks, networkId), REASON);
     expect((await lease(networks, networkId)).state).toMatchObject({ haltedReason: REASON });
+    await rejection(runTasks(mortal(17)));
     expect(await toldOnce(networkId, HALTED_ALERT)).toBe(17);
     expect(await pollElsewhere(networkId)).toBe('halted');
-    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(217);
-    expect(await pollElsewhere(networkId)).toBe('halted');
+    await runTasks(store.db);
     expect(await toldOnce(networkId, HALTED_ALERT)).toBe(250);
-    expect(await pollElsewhere(networkId)).toBe('halted');
     const [alert] = await alerts(networkId, HALTED_ALERT);
-    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(250);
     expect(alert).toMatchObject({ networkId, reason: REASON, dateHalted: expect.any(Number) });
+    expect(await countTasks(store.db)).toBe(0);
   });
 
-  test('tells no more of a halt once it is resumed', async () => {
+  test('tells no more of a halt once it is resumed, and all of the next halt', async () => {
     const { networkId } = await newNetwork(3);
-    const networks = instance('one', mortal(1));
-    const held = await lease(networks, networkId);
-    await rejection(networks.halt(held, REASON));
+    const networks = instance('one');
+    await networks.halt(await lease(networks, networkId), REASON);
+    await rejection(runTasks(mortal(1)));
     await resumeNetwork(store.db, networkId, 90);
-    await instance('one').alertHalted(held);
-    await instance('one').alertHalted(await lease(instance('one'), networkId));
+    await runTasks(store.db);
     expect(await toldOnce(networkId, HALTED_ALERT)).toBe(1);
+    await networks.halt(await lease(networks, networkId), REASON);
+    await rejection(runTasks(mortal(2)));
+    await resumeNetwork(store.db, networkId, 90);
+    await networks.halt(await lease(networks, networkId), REASON);
+    await runTasks(store.db);
+    expect(await alerts(networkId, HALTED_ALERT)).toHaveLength(1 + 2 + 3);
   });
 
   test('pauses many in transactions that are bounded, and the rest after a crash', async () => {

@@ -13,7 +13,7 @@ import { auditPage, FIRST_ROW } from '../../../src/store/deliveries/queue-audit.
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { alertFailingEndpoints, alertRecoveredEndpoints } from '../../../src/store/endpoints/alerts.ts';
-import { removeEndedSessions } from '../../../src/store/listen/remove-ended.ts';
+import { endReaderlessSessions } from '../../../src/store/listen/remove-ended.ts';
 import { createSession, endSession, sessionKey } from '../../../src/store/listen/sessions.ts';
 import { addStats } from '../../../src/store/stats/read.ts';
 import { stepNext } from '../../../src/store/tasks/run.ts';
@@ -62,7 +62,8 @@ async function live(db: Database): Promise<string> {
   while ((await stepNext(db, entityKey(db.dialect, entityId))) !== null);
   const key = sessionKey(db.dialect, entityId, session.sessionId);
   if (key !== null) await endSession(db, key);
-  await removeEndedSessions(db, new AbortController().signal);
+  await endReaderlessSessions(db, new AbortController().signal);
+  while ((await stepNext(db, entityKey(db.dialect, entityId))) !== null);
   const row = { entity: entityKey(db.dialect, entityId), seconds: 60, destination: '', startS: 0, counts: '{}' };
   await db.transaction((queries) => addStats(queries, db.dialect, [row]));
   return entityId;

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { MAX_WAITING_REQUESTS } from '../../../src/store/listen/queue-events.ts';
-import { removeEndedSessions } from '../../../src/store/listen/remove-ended.ts';
+import { endReaderlessSessions } from '../../../src/store/listen/remove-ended.ts';
 import { hasRequests, LEASE_MS, reportResult, takeRequests } from '../../../src/store/listen/requests.ts';
 import {
   connectReader,
@@ -22,6 +22,7 @@ import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const ALL: Wanted = { events: null, networkIds: null, filter: null };
@@ -227,8 +228,10 @@ onEveryEngine('listen sessions', (store: TestStore) => {
     for (const { session } of [gone, read]) await age(session, 61_000);
     await renewReader(store.db, read.session, reader);
     await endSession(store.db, deleted.session);
-    await removeEndedSessions(store.db, NEVER);
+    await endReaderlessSessions(store.db, NEVER);
     expect(await sessionExists(store.db, gone.session)).toBeFalse();
+    const steps = (await runTasks(store.db)).flatMap(({ task, isDone }) => (task.entityId === entityId ? isDone : []));
+    expect(steps.toSorted()).toEqual([false, false, true, true]);
     expect(await sessionExists(store.db, read.session)).toBeTrue();
     expect(await rowsOf('listen_sessions', read.session)).toBe(1);
     expect(await rowsOf('listen_requests', read.session)).toBe(600);
@@ -243,7 +246,7 @@ onEveryEngine('listen sessions', (store: TestStore) => {
     await connect(session);
     await age(session, 61_000);
     await renewReader(store.db, session, old);
-    await removeEndedSessions(store.db, NEVER);
+    await endReaderlessSessions(store.db, NEVER);
     expect(await sessionExists(store.db, session)).toBeFalse();
   });
 
@@ -255,11 +258,11 @@ onEveryEngine('listen sessions', (store: TestStore) => {
     const [one] = await take(session, reader, 1);
     if (one === undefined) throw new Error('nothing was taken');
     await reportResult(store.db, session, one);
-    await removeEndedSessions(store.db, NEVER);
+    await endReaderlessSessions(store.db, NEVER);
     expect(await rowsOf('listen_requests', session)).toBe(2);
     await age(session, 61_000);
     await renewReader(store.db, session, reader);
-    await removeEndedSessions(store.db, NEVER);
+    await endReaderlessSessions(store.db, NEVER);
     expect(await rowsOf('listen_requests', session)).toBe(1);
     expect(await reportResult(store.db, session, one)).toBe('no request');
   });

@@ -118,8 +118,6 @@ export class MemoryStore implements FollowerStore {
     this.state = { ...this.state, haltedAtMs: 1, haltedReason };
   }
 
-  async alertHalted(): Promise<void> {}
-
   async pauseSources(lease: Lease, sources: readonly SourceKey[]): Promise<boolean> {
     if (lease.token !== this.token) return false;
     this.paused.push(...sources);

@@ -2,8 +2,9 @@ import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
 import { Columns, chunks, integer, readInteger, uuid, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
+import { numberOfSubject } from '../../tasks/tasks.ts';
 import { pruneOptionChanges } from '../../webhooks/option-changes.ts';
-import { BLOCKED, queueNoOf } from '../heads.ts';
+import { BLOCKED } from '../heads.ts';
 import type { Entity, Run } from './prune-run.ts';
 
 /** What is old beside deliveries and events. */
@@ -31,7 +32,7 @@ export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGe
       `select ${subjectColumns.list} from tasks where entity_id = $1 and kind = 'cancel'`,
       [key],
     );
-    const cancelled = new Set(tasks.map(({ subject }) => queueNoOf(db.dialect, subject)));
+    const cancelled = new Set(tasks.map(({ subject }) => numberOfSubject(db.dialect, subject)));
     const free = rows.flatMap(({ webhookNo }) => (cancelled.has(webhookNo) ? [] : webhookNo));
     for (const chunk of chunks(free)) {
       // An alert may have restored its head since.

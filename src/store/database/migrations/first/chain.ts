@@ -9,8 +9,6 @@ const NETWORK_TABLES: readonly string[] = [
   // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
   // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
   // only rise. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
-  // A halt can concern thousands of entities, each with an alert in its own transaction. `halt_told_to` is the last entity
-  // with an alert: empty before the first, and null if all have one or the network is not halted.
   `create table chains (
     network_id bigint primary key,
     token bigint not null default 0,
@@ -27,8 +25,7 @@ const NETWORK_TABLES: readonly string[] = [
     polled_at_ms bigint,
     halted_at_ms bigint,
     halted_reason text,
-    nodes text,
-    halt_told_to text collate "binary"
+    nodes text
   )`,
   // An anchor is a block that was canonical when it was read.
   `create table chain_anchors (
