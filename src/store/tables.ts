@@ -220,7 +220,7 @@ export const queueTable = new Table('queue', {
   redeliveryId: nullable(uuid('redelivery_id')),
   orderKey: nullable(uuid('order_key')),
   supersededBy: nullable(uuid('superseded_by')),
-  generation: integer('generation'),
+  generation: nullable(integer('generation')),
   token: integer('token'),
   attempts: integer('attempts'),
   steps: integer('steps'),

@@ -3,7 +3,7 @@ import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, integer, nullable, planForClaims, text, uuid } from '../database/sql.ts';
 import { isFullLookSql } from './claim/claim-heads.ts';
 import { wakeHeads } from './heads.ts';
-import { lockKeys, type OrderKey, PARKED, settleKeys } from './order/order-keys.ts';
+import { lockKeys, type OrderKey, settleKeys } from './order/order-keys.ts';
 
 /**
  * Reads the queue by its primary key and repairs the deliveries that no claim would find. The rows of `queue` say which
@@ -57,9 +57,9 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
       select entity_id, id, webhook_no, endpoint_no, order_key, generation, due_ms, lease_ms from ${queue}
       where (entity_id, id) > (${entity}, ${id}) order by entity_id, id limit ${dialect.limits.audited}),
     waiting as (select entity_id, webhook_no, generation, min(due_ms) as due_ms from page
-      where generation < ${PARKED} and lease_ms <= ${now} group by entity_id, webhook_no, generation),
+      where generation is not null and lease_ms <= ${now} group by entity_id, webhook_no, generation),
     parked as (select distinct entity_id, endpoint_no, order_key from page
-      where generation = ${PARKED} and order_key is not null)
+      where generation is null and order_key is not null)
     select 'end' as kind, entity_id, id, cast(null as bigint) as no, ${nothing} as order_key, page_rows from (
       select entity_id, id, (select count(*) from page) as page_rows from page
       order by entity_id desc, id desc limit 1) last_row
@@ -70,7 +70,7 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
     union all
     select 'parked', p.entity_id, ${nothing}, p.endpoint_no, p.order_key, null from parked p
     where not exists (select 1 from ${queue} q where q.entity_id = p.entity_id and q.endpoint_no = p.endpoint_no
-      and q.order_key = p.order_key and q.order_key is not null and q.generation < ${PARKED})`;
+      and q.order_key = p.order_key and q.order_key is not null and q.generation is not null)`;
 }
 
 /** Audits the rows after the cursor, as many as one statement reads. */

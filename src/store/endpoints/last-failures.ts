@@ -46,7 +46,7 @@ function failureOf({ byIndex }: Dialect, webhookNo: string, index: number): stri
     select cast(${webhookNo} as bigint) as webhook_no, status_code, error from (
       select 0 as place, status_code, error from (select status_code, error from (
         select status_code, error, attempts, due_ms from queue where entity_id = $1 and webhook_no = ${webhookNo}
-        order by generation desc, due_ms desc limit ${ROWS_LOOKED_AT}) newest
+          and generation is not null order by generation desc, due_ms desc limit ${ROWS_LOOKED_AT}) newest
         where attempts > 0 order by due_ms desc limit 1) waiting
       union all
       select 1 as place, status_code, error from (select status_code, error from deliveries

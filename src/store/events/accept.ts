@@ -23,7 +23,7 @@ import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { leaseSeconds } from '../deliveries/claim/leases.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type Wake, wakeHeads } from '../deliveries/heads.ts';
-import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
+import type { Promotion } from '../deliveries/order/order-keys.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
 import { queueForSessions } from '../listen/queue-events.ts';
 import { eventNumbers } from '../new-id.ts';
@@ -339,7 +339,7 @@ export async function insertDeliveries(
       row.leaseMs,
       // Only deliveries that are due at this moment get a lease here.
       row.leaseMs === 0 ? 0 : leaseSeconds(row.leaseMs - row.dueMs),
-      row.isParked ? PARKED : row.receiver.generation,
+      row.isParked ? null : row.receiver.generation,
       row.leaseMs > 0 ? FIRST_TOKEN : 0,
       row.leaseMs > 0 ? 1 : 0,
       row.sequence,

@@ -1,6 +1,5 @@
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
-import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
 import { statusOfCode } from '../../../src/store/deliveries/states.ts';
 import { WATCHING } from '../../../src/store/tasks/tasks.ts';
 import type { Random } from '../world/random.ts';
@@ -54,7 +53,8 @@ type Row = {
   readonly attempts: SqlInteger;
   readonly error: string | null;
 };
-type QueuedRow = Row & Readonly<Record<'due_ms' | 'lease_ms' | 'generation' | 'blocked', SqlInteger>>;
+type QueuedRow = Row &
+  Readonly<Record<'due_ms' | 'lease_ms' | 'blocked', SqlInteger>> & { readonly generation: SqlInteger | null };
 type FactRow = Readonly<Record<'id' | 'transaction_hash' | 'state', string>> & { readonly revision: SqlInteger };
 type EventRow = { readonly no: SqlUuid; readonly event_id: string | null; readonly event: string };
 
@@ -98,7 +98,7 @@ export async function readView(db: Database): Promise<StoreView> {
     };
     const inQueue = queued.map((row) => ({
       ...viewOf(row, 'queue'),
-      isParked: Number(row.generation) === PARKED,
+      isParked: row.generation === null,
       isOpen: Number(row.blocked) === 0,
       dueMs: Number(row.due_ms),
       leaseMs: Number(row.lease_ms),

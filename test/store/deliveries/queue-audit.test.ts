@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
 import { type AuditCursor, auditPage, FIRST_ROW } from '../../../src/store/deliveries/queue-audit.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -127,7 +126,7 @@ onEveryEngine('the audit of the queue', (store) => {
     const about = { agreementId: 'a' };
     await accept(store.db, newEvent(entityId, about), newEvent(entityId, about), newEvent(entityId, about));
     expect(await audit(store.db)).toMatchObject({ parked: 0 });
-    await change(store.db, 'queue', entityId, `generation = ${PARKED}`);
+    await change(store.db, 'queue', entityId, 'generation = null');
     expect(await claim(store.db, entityId)).toHaveLength(0);
     expect(await audit(store.db)).toMatchObject({ hidden: 0, parked: 1 });
     expect(await audit(store.db)).toMatchObject({ hidden: 0, parked: 0 });

@@ -1,6 +1,5 @@
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
-import { PARKED } from '../order/order-keys.ts';
 import { FULL_LOOK_MS, type Head, isFullLook, startOfLook, UNCOMMITTED_MS } from './claim-heads.ts';
 import type { ClaimedRow } from './load-claimed.ts';
 
@@ -103,8 +102,7 @@ async function lookAt(
          || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
        from (select q.generation, q.due_ms, q.lease_ms from queue q
          where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-           and (q.generation, q.due_ms) >= (w.generation, w.look_from_ms) and q.generation < ${PARKED}
-           ${dialect.ofEntity('q')}
+           and (q.generation, q.due_ms) >= (w.generation, w.look_from_ms)${dialect.ofEntity('q')}
          order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
      from wanted w`,
     heads.flatMap((head): SqlValue[] => {

@@ -23,7 +23,7 @@ const sharedShape = {
 };
 const shared = new Columns(sharedShape);
 
-/** A row of either table, in the same columns. `nextMs` and `generation` are null in the record. */
+/** A row of either table, in the same columns. `nextMs` and `generation` are null in the record. A delivery that waits for its turn has no `generation` either. */
 export const deliveryColumns = new Columns({
   ...sharedShape,
   status: nullable(integer()),
@@ -74,7 +74,7 @@ export async function toDeliveries(
     const status =
       row.nextMs === null ? statusOfCode(row.status ?? 0) : statusInQueue(row.status, attempts, head?.blocked ?? 0);
     const eventNo = eventNoOf(dialect, row);
-    const isReleased = (row.generation ?? 0) < (head?.generation ?? 0);
+    const isReleased = row.generation !== null && row.generation < (head?.generation ?? 0);
     const nextMs = Math.min(row.nextMs ?? 0, isReleased ? nowMs : Number.POSITIVE_INFINITY);
     return {
       deliveryId: `dlv_${dialect.hexOf(row.id)}`,

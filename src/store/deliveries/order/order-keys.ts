@@ -19,14 +19,14 @@ import {
  *
  * | state  | row in `queue`                                     | leaves it by                                                |
  * |--------|----------------------------------------------------|-------------------------------------------------------------|
- * | parked | `order_key`, `generation` is `PARKED`              | settleKeys: has the turn when the one before it has left    |
+ * | parked | `order_key`, `generation` is null                  | settleKeys: has the turn when the one before it has left    |
  * |        |                                                    | cancellation, supersession: left                            |
  * | turn   | `order_key`, a generation of its webhook's head    | recordAttempts, cancellation, supersession: left, once it is|
  * |        |                                                    | delivered, failed, cancelled or superseded                  |
  * | left   | none, or one with `recorded` and no `order_key`    | –                                                           |
  *
- * A claim takes the rows up to the generation of the head, so that a parked row is beyond every claim, and a resume, which
- * raises that generation, does not release it. What has the turn is like any other delivery: it is retried, held while its
+ * A claim compares the generation of a row with the generation of the head, and no comparison with null is true. No claim
+ * takes a parked row, and a resume, which raises the generation of the head, does not release it. What has the turn is like any other delivery: it is retried, held while its
  * webhook is suspended or paused, claimed again when its lease ends, and returned. A redelivery of a parked delivery waits for
  * the turn; one of a delivery that has left is no part of the order. A delivery stays with the endpoint that it was accepted
  * for, also where its webhook is moved.
@@ -37,9 +37,6 @@ import {
  *
  *   event_ids → subjects → tasks → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
  */
-
-/** A generation that no head ever gets to. */
-export const PARKED = 2 ** 31 - 1;
 
 export type OrderKey = { readonly entity: SqlUuid; readonly endpointNo: number; readonly key: SqlUuid };
 
@@ -144,7 +141,7 @@ const firstColumns = new Columns({
   key: uuid('f.order_key'),
   id: nullable(uuid('f.id')),
   webhookNo: integer('d.webhook_no'),
-  generation: integer('d.generation'),
+  generation: nullable(integer('d.generation')),
   dueMs: integer('d.due_ms'),
 });
 type First = RowOf<typeof firstColumns>;
@@ -176,7 +173,7 @@ export async function settleKeys(
       first.filter(({ id }) => id === null),
     );
     for (const row of first) {
-      if (row.id === null || row.generation !== PARKED) continue;
+      if (row.id === null || row.generation !== null) continue;
       promoted.push(await promote(queries, row, nowMs));
     }
   }
@@ -207,7 +204,7 @@ async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First
   if (head === undefined) throw new Error(`the webhook ${webhookNo} of a waiting delivery has no head`);
   const atMs = Math.max(dueMs, nowMs);
   await queries.run(
-    `update queue set generation = $3, due_ms = $4 where entity_id = $1 and id = $2 and generation = ${PARKED}`,
+    'update queue set generation = $3, due_ms = $4 where entity_id = $1 and id = $2 and generation is null',
     [entity, id, head.generation, atMs],
   );
   const { destination } = head;

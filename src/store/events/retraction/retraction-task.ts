@@ -15,7 +15,7 @@ import {
 } from '../../database/sql.ts';
 import { CountChanges } from '../../deliveries/counts/counts.ts';
 import { BLOCKED, makeHeads, wakeHeads } from '../../deliveries/heads.ts';
-import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
+import { lockKeys, type OrderKey, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
 import { moveToRecord, type WaitingRow, waitingColumns } from '../../deliveries/order/supersede.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
@@ -199,7 +199,7 @@ async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progre
   const parked = await parkedColumns.all(
     queries,
     `select distinct ${parkedColumns.list} from queue
-     where entity_id = $1 and id > $2 and id <= $3 and generation = ${PARKED} and order_key is not null`,
+     where entity_id = $1 and id > $2 and id <= $3 and generation is null and order_key is not null`,
     [entity, eventNo, dialect.bindUuid(lastDeliveryHex(dialect.hexOf(eventNo)))],
   );
   const keys: OrderKey[] = parked.map((one) => ({ entity, ...one }));

@@ -45,6 +45,7 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
     // The lease has no index, so that a claim changes no index either. `lease_s` is its length: a lease with more time left
     // was taken before the clock was set back.
+    // `generation` is null while the row waits for its turn in the order of its key, which keeps it out of every claim.
     // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
     // claim unsent clears it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
@@ -66,7 +67,7 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       redelivery_id ${uuid},
       order_key ${uuid},
       superseded_by ${uuid},
-      generation int not null,
+      generation int,
       token int not null default 0,
       attempts int not null default 0,
       steps int not null default 0,
