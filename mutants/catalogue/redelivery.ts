@@ -38,8 +38,8 @@ export const redelivery: readonly Mutant[] = [
     name: 'redelivery-wakes-nothing',
     what: 'queues a redelivery that a look under way puts off',
     file: 'store/deliveries/redeliver/redeliver.ts',
-    find: 'targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),',
-    replace: '[],',
+    find: 'await wakeHeads(queries, dialect, [...wakes, ...promoted]);',
+    replace: 'await wakeHeads(queries, dialect, wakes.slice(0, 0).concat(promoted));',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'while its webhook is being put off is not forgotten' },
   },
   {

@@ -219,6 +219,9 @@ export const queueTable = new Table('queue', {
   sentToNo: nullable(integer('sent_to_no')),
   redeliveryId: nullable(uuid('redelivery_id')),
   orderKey: nullable(uuid('order_key')),
+  turn: nullable(integer('turn')),
+  agreementHash: nullable(uuid('agreement_hash')),
+  paymentHash: nullable(uuid('payment_hash')),
   supersededBy: nullable(uuid('superseded_by')),
   generation: nullable(integer('generation')),
   token: integer('token'),
@@ -236,8 +239,8 @@ export const queueTable = new Table('queue', {
 
 export const orderKeyTable = new Table('order_keys', {
   entity: uuid('entity_id'),
-  endpointNo: integer('endpoint_no'),
   key: uuid('order_key'),
+  nextTurn: integer('next_turn'),
 });
 
 export const eventTable = new Table('events', {

@@ -18,10 +18,11 @@ import {
   uuid,
   valuesList,
 } from '../database/sql.ts';
+import { wakeHeads } from '../deliveries/heads.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
 import { startEventTask } from '../events/fan-out-task.ts';
 import type { NewEvent } from '../events/plan-acceptance.ts';
-import { outdateRetractions } from '../events/retraction/outdate.ts';
+import { endOutdated, outdateRetractions } from '../events/retraction/outdate.ts';
 import { factEventId } from './fact-payload.ts';
 
 /**
@@ -254,7 +255,8 @@ async function release(
   const pending = 'select 1 as found from tasks where entity_id = $1 and subject = $2';
   if ((await queries.get(pending, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
   const nowMs = await readNowMs(queries, dialect);
-  await outdateRetractions(queries, dialect, held, heldNo, nowMs);
+  const outdated = await outdateRetractions(queries, dialect, held, heldNo);
+  await wakeHeads(queries, dialect, await endOutdated(queries, dialect, outdated, [], nowMs));
   const task = {
     event: { entityId, agreementId, factKey: factId, finality, seenRevision: held.seenRevision },
     eventNo: dialect.hexOf(heldNo),

@@ -21,7 +21,6 @@ const waitingColumns = new Columns({
   id: uuid('id'),
   attempts: integer('attempts'),
   recorded: nullable(integer('recorded')),
-  endpointNo: integer('endpoint_no'),
   orderKey: nullable(uuid('order_key')),
 });
 type WaitingRow = RowOf<typeof waitingColumns>;
@@ -85,5 +84,5 @@ function watch({ nowMs }: StepTools, { phase, cursor }: Task): Progress | 'done'
 }
 
 function orderKeysOf(entity: SqlUuid, rows: readonly WaitingRow[]): OrderKey[] {
-  return rows.flatMap(({ endpointNo, orderKey }) => (orderKey === null ? [] : { entity, endpointNo, key: orderKey }));
+  return rows.flatMap(({ orderKey }) => (orderKey === null ? [] : { entity, key: orderKey }));
 }

@@ -32,7 +32,7 @@ const foundColumns = new Columns({
   entity: uuid('entity_id'),
   /** The last row of the page. */
   id: nullable(uuid('id')),
-  /** The head of a hidden delivery, or the endpoint of a key. */
+  /** The head of a hidden delivery. */
   no: nullable(integer('no')),
   key: nullable(uuid('order_key')),
   /** Rows of the page. */
@@ -54,11 +54,11 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
   const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
   const isBefore = `not ${isFullLookSql(now)} and (w.generation, w.due_ms) < (h.generation, h.look_from_ms)`;
   return `with page as materialized (
-      select entity_id, id, webhook_no, endpoint_no, order_key, generation, due_ms, lease_ms from ${queue}
+      select entity_id, id, webhook_no, order_key, generation, due_ms, lease_ms from ${queue}
       where (entity_id, id) > (${entity}, ${id}) order by entity_id, id limit ${dialect.limits.audited}),
     waiting as (select entity_id, webhook_no, generation, min(due_ms) as due_ms from page
       where generation is not null and lease_ms <= ${now} group by entity_id, webhook_no, generation),
-    parked as (select distinct entity_id, endpoint_no, order_key from page
+    parked as (select distinct entity_id, order_key from page
       where generation is null and order_key is not null)
     select 'end' as kind, entity_id, id, cast(null as bigint) as no, ${nothing} as order_key, page_rows from (
       select entity_id, id, (select count(*) from page) as page_rows from page
@@ -68,8 +68,8 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
     from waiting w ${dialect.lookUp('cross join', heads, 'h', key)}
     where h.blocked + 0 = 0 and ${isDue} and (${isLater} or ${isBefore})
     union all
-    select 'parked', p.entity_id, ${nothing}, p.endpoint_no, p.order_key, null from parked p
-    where not exists (select 1 from ${queue} q where q.entity_id = p.entity_id and q.endpoint_no = p.endpoint_no
+    select 'parked', p.entity_id, ${nothing}, null, p.order_key, null from parked p
+    where not exists (select 1 from ${queue} q where q.entity_id = p.entity_id
       and q.order_key = p.order_key and q.order_key is not null and q.generation is not null)`;
 }
 
@@ -102,7 +102,7 @@ export async function auditPage(db: Database, after: AuditCursor): Promise<Audit
   let parked = 0;
   for (const { kind, entity, no, key } of found) {
     if (kind === 'hidden' && no !== null) hidden += await resetHints(db, entity, no);
-    if (kind === 'parked' && no !== null && key !== null) parked += await passTurn(db, { entity, endpointNo: no, key });
+    if (kind === 'parked' && key !== null) parked += await passTurn(db, { entity, key });
   }
   // Each worker that responds has a page. The next one starts where the first full page ends, so that none skips a row.
   const ends = found.flatMap(({ kind, entity, id, rows }) =>

@@ -3,7 +3,7 @@ import { endpointNo, eventNumber } from '../../domain/ids.ts';
 import type { Database, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, seconds, text, uuid } from '../database/sql.ts';
 
-const oldestColumns = new Columns({ sequence: integer('min(sequence)'), waiting: integer('count(*)') });
+const oldestColumns = new Columns({ key: uuid('q.order_key'), waiting: integer('count(*)') });
 
 const firstColumns = new Columns({
   id: uuid('id'),
@@ -24,17 +24,19 @@ export async function readOldestStuck(db: Database, entityId: string, endpointId
   return db.longReads.snapshot(async (queries) => {
     const oldest = await oldestColumns.get(
       queries,
-      `select ${oldestColumns.list} from queue
-       where entity_id = $1 and endpoint_no = $2 and order_key is not null
-       group by order_key having count(*) > 1 order by min(sequence) limit 1`,
+      `select ${oldestColumns.list} from queue q
+       join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no
+       where q.entity_id = $1 and q.order_key is not null and q.agreement_hash is not null
+         and h.endpoint_no = $2 and h.ordering <> 0
+       group by q.order_key having count(*) > 1 order by min(q.created_at_ms), q.order_key limit 1`,
       [entity, no],
     );
     if (oldest === undefined) return null;
     const first = await firstColumns.get(
       queries,
       `select ${firstColumns.list} from queue
-       where entity_id = $1 and endpoint_no = $2 and order_key is not null and sequence = $3`,
-      [entity, no, oldest.sequence],
+       where entity_id = $1 and order_key = $2 and order_key is not null order by turn limit 1`,
+      [entity, oldest.key],
     );
     if (first === undefined) return null;
     const deliveryHex = dialect.hexOf(first.id);

@@ -48,7 +48,7 @@ import {
   withoutOrder,
 } from './plan-acceptance.ts';
 import { findReceivers } from './receivers.ts';
-import { outdateRetractions } from './retraction/outdate.ts';
+import { type Outdated, outdateRetractions } from './retraction/outdate.ts';
 import { findRetracted, startRetraction } from './retraction/retraction.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
@@ -123,12 +123,13 @@ export async function acceptEvents(
   const fresh = await insertEvents(queries, dialect, incoming);
   const changes = new CountChanges(dialect, 'acceptance');
   const added = incoming.filter((one) => fresh.has(one));
+  const outdated: Outdated[] = [];
   for (const { event, eventNo } of added) {
-    if (event.returned != null)
-      await outdateRetractions(queries, dialect, event.returned, dialect.bindUuid(eventNo), nowMs);
+    if (event.returned == null) continue;
+    outdated.push(...(await outdateRetractions(queries, dialect, event.returned, dialect.bindUuid(eventNo))));
   }
   const order = added.some(({ event }) => hasSubject(event))
-    ? await takeTurns(queries, dialect, added, changes, nowMs)
+    ? await takeTurns(queries, dialect, added, outdated, changes, nowMs)
     : withoutOrder(added);
   const { accepted, turns, promoted } = order;
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
@@ -290,8 +291,14 @@ async function insertEvents(
 
 const insertQueueText = textByRows(
   (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
-      generation, token, may_be_received, sequence, order_key)
-    values ${valuesList(rows, 13)}`,
+      generation, token, may_be_received, sequence)
+    values ${valuesList(rows, 12)}`,
+);
+
+const insertPlacedText = textByRows(
+  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
+      generation, token, may_be_received, sequence, order_key, turn, agreement_hash, payment_hash)
+    values ${valuesList(rows, 16)}`,
 );
 
 /** What is written in the same transaction as the deliveries. */
@@ -313,8 +320,8 @@ export async function insertDeliveries(
 ): Promise<void> {
   const wakes: Wake[] = [...(along.promoted ?? [])];
   const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
-  for (const { entityId, receiver, dueMs, leaseMs, isParked } of rows) {
-    if (isParked) continue;
+  for (const { entityId, receiver, dueMs, leaseMs, place } of rows) {
+    if (place?.isParked === true) continue;
     // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
     const atMs = Math.max(dueMs, leaseMs);
     wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
@@ -328,25 +335,39 @@ export async function insertDeliveries(
   }
   await changes.write(queries);
   await takeNumbers(queries, dialect, rows);
-  for (const chunk of powersOfTwo(rows)) {
-    const values = chunk.flatMap((row): SqlValue[] => [
-      entityKey(dialect, row.entityId),
-      dialect.bindUuid(row.hex),
-      row.receiver.webhookNo,
-      row.receiver.endpointNo,
-      row.createdAtMs,
-      row.dueMs,
-      row.leaseMs,
-      // Only deliveries that are due at this moment get a lease here.
-      row.leaseMs === 0 ? 0 : leaseSeconds(row.leaseMs - row.dueMs),
-      row.isParked ? null : row.receiver.generation,
-      row.leaseMs > 0 ? FIRST_TOKEN : 0,
-      row.leaseMs > 0 ? 1 : 0,
-      row.sequence,
-      row.orderKey === null ? null : dialect.bindUuid(row.orderKey),
-    ]);
-    await queries.send(insertQueueText(chunk.length), values);
+  // Most deliveries have no order key, and are inserted without its columns.
+  for (const chunk of powersOfTwo(rows.filter(({ place }) => place === null))) {
+    await queries.send(
+      insertQueueText(chunk.length),
+      chunk.flatMap((row) => valuesOf(dialect, row)),
+    );
   }
+  for (const chunk of powersOfTwo(rows.filter(({ place }) => place !== null))) {
+    const values = chunk.flatMap((row): SqlValue[] => [...valuesOf(dialect, row), ...placeOf(dialect, row)]);
+    await queries.send(insertPlacedText(chunk.length), values);
+  }
+}
+
+function valuesOf(dialect: Dialect, row: QueuedDelivery): SqlValue[] {
+  return [
+    entityKey(dialect, row.entityId),
+    dialect.bindUuid(row.hex),
+    row.receiver.webhookNo,
+    row.receiver.endpointNo,
+    row.createdAtMs,
+    row.dueMs,
+    row.leaseMs,
+    // Only deliveries that are due at this moment get a lease here.
+    row.leaseMs === 0 ? 0 : leaseSeconds(row.leaseMs - row.dueMs),
+    row.place?.isParked === true ? null : row.receiver.generation,
+    row.leaseMs > 0 ? FIRST_TOKEN : 0,
+    row.leaseMs > 0 ? 1 : 0,
+    row.sequence,
+  ];
+}
+
+function placeOf({ bindUuid }: Dialect, { place }: QueuedDelivery): SqlValue[] {
+  return place === null ? [] : [bindUuid(place.orderKey), place.turn, place.agreement, place.payment];
 }
 
 async function countAccepted(queries: Queries, dialect: Dialect, accepted: readonly Incoming[]): Promise<void> {

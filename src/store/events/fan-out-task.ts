@@ -1,6 +1,6 @@
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { hashKey } from '../database/sql.ts';
-import { joinKeys } from '../deliveries/order/order-keys.ts';
+import { joinKeys, orderKeyOf, type Place, type Subjects } from '../deliveries/order/order-keys.ts';
 import type { TaskKind } from '../tables.ts';
 import { startTask, type Task } from '../tasks/tasks.ts';
 import type { Incoming, NewEvent, Receiver, Rest } from './plan-acceptance.ts';
@@ -57,26 +57,28 @@ export async function startFanOut(
   await startEventTask(queries, dialect, task);
 }
 
-type TurnsOfTask = { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> };
+/** `order_key` of a task is the agreement of its event, or its payment if it has no agreement. */
+export function subjectsOfTask(
+  { hexOf }: Dialect,
+  { orderKey, factKey }: Pick<Task, 'orderKey' | 'factKey'>,
+): Subjects {
+  const isPayment = orderKey !== null && factKey !== null && hexOf(orderKey) === hexOf(factKey);
+  return { agreement: isPayment ? null : orderKey, payment: factKey };
+}
 
 /** Those of endpoints that keep order wait for what came before the event, and what came after it waits for them. */
 export async function takeTurnsOfRest(
   queries: Queries,
   dialect: Dialect,
-  { entityId, orderKey, factKey }: EventTask,
+  task: EventTask,
   receivers: readonly Receiver[],
-): Promise<TurnsOfTask> {
-  const keyOf = ({ isOrdered }: Receiver) => (isOrdered ? orderKey : factKey);
+): Promise<Map<Receiver, Place>> {
+  const subjects = subjectsOfTask(dialect, task);
   const joining = receivers.flatMap((receiver) => {
-    const key = keyOf(receiver);
-    return key === null ? [] : { entityId, endpointNo: receiver.endpointNo, key, receiver };
+    const key = orderKeyOf(dialect, subjects, receiver);
+    return key === null ? [] : { entityId: task.entityId, key, receiver };
   });
-  const parked = joining.length === 0 ? [] : await joinKeys(queries, dialect, joining);
-  return {
-    keyOf: (receiver) => {
-      const key = keyOf(receiver);
-      return key === null ? null : dialect.hexOf(key);
-    },
-    parked: new Set([...parked].map(({ receiver }) => receiver)),
-  };
+  if (joining.length === 0) return new Map();
+  const places = await joinKeys(queries, dialect, joining);
+  return new Map([...places].map(([{ receiver }, place]) => [receiver, { ...place, ...subjects }]));
 }

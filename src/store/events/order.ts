@@ -1,19 +1,19 @@
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, hashKey, nullable, uuid, valuesList } from '../database/sql.ts';
+import { Columns, chunks, entityKey, nullable, uuid, valuesList } from '../database/sql.ts';
 import type { CountChanges } from '../deliveries/counts/counts.ts';
-import { joinKeys, type OrderKey } from '../deliveries/order/order-keys.ts';
+import {
+  joinKeys,
+  type OrderKey,
+  orderKeyOf,
+  type Place,
+  type Subjects,
+  subjectsOf,
+} from '../deliveries/order/order-keys.ts';
 import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
 import { webhookCountTable } from '../tables.ts';
 import { nameOfEvent } from './event-ids.ts';
-import {
-  type Incoming,
-  type Order,
-  orderKeyOf,
-  type Receiver,
-  roleOfEvent,
-  type Turns,
-  WITHOUT_ORDER,
-} from './plan-acceptance.ts';
+import { type Incoming, type Order, type Receiver, roleOfEvent, WITHOUT_ORDER } from './plan-acceptance.ts';
+import { endOutdated, type Outdated } from './retraction/outdate.ts';
 
 /** What acceptance does for order and supersession. An event that has no part in either costs no statement here. */
 
@@ -22,6 +22,7 @@ export async function takeTurns(
   queries: Queries,
   dialect: Dialect,
   incoming: readonly Incoming[],
+  outdated: readonly Outdated[],
   changes: CountChanges,
   nowMs: number,
 ): Promise<Order> {
@@ -41,12 +42,19 @@ export async function takeTurns(
   }
   const joining = accepted.flatMap((one) => joiningOf(dialect, one));
   const waiting = supersession?.waiting ?? [];
-  const keys = joining.map(({ entity, endpointNo, key }): OrderKey => ({ entity, endpointNo, key }));
-  const promoted =
-    waiting.length === 0 ? [] : await supersedeWaiting(queries, dialect, waiting, { keys, changes, nowMs });
+  const keys = joining.map(({ entity, key }): OrderKey => ({ entity, key }));
+  const promoted = await endOutdated(queries, dialect, outdated, keys, nowMs);
+  if (waiting.length > 0)
+    promoted.push(...(await supersedeWaiting(queries, dialect, waiting, { keys, changes, nowMs })));
   if (joining.length === 0) return { accepted, supersededBy, turns: WITHOUT_ORDER, promoted };
-  const parked = await joinKeys(queries, dialect, joining);
-  return { accepted, supersededBy, turns: turnsOf(dialect, joining, parked), promoted };
+  const places = await joinKeys(queries, dialect, joining);
+  const byPlace = new Map(joining.map((one) => [one.place, one]));
+  const turns = (one: Incoming, receiver: Receiver): Place | null => {
+    const found = byPlace.get(placeOf(one, receiver));
+    const place = found === undefined ? undefined : places.get(found);
+    return found === undefined || place === undefined ? null : { ...place, ...found.subjects };
+  };
+  return { accepted, supersededBy, turns, promoted };
 }
 
 const wantedColumns = webhookCountTable.pick(['entityId', 'event']);
@@ -93,8 +101,8 @@ async function markSuperseded(
 type JoiningDelivery = {
   readonly entityId: string;
   readonly entity: SqlUuid;
-  readonly endpointNo: number;
   readonly key: SqlUuid;
+  readonly subjects: Subjects;
   readonly place: string;
 };
 
@@ -107,28 +115,11 @@ function joiningOf(dialect: Dialect, incoming: Incoming): JoiningDelivery[] {
   const { entityId, agreementId = null, factKey = null } = incoming.event;
   if (agreementId === null && factKey === null) return [];
   const entity = entityKey(dialect, entityId);
-  const keys = new Map<string, SqlUuid>();
+  const subjects = subjectsOf(dialect, incoming.event);
   return incoming.receivers.flatMap((receiver) => {
-    const text = orderKeyOf(incoming.event, receiver);
-    if (text === null) return [];
-    const key = keys.get(text) ?? hashKey(dialect, text);
-    keys.set(text, key);
-    return { entityId, entity, endpointNo: receiver.endpointNo, key, place: placeOf(incoming, receiver) };
+    const key = orderKeyOf(dialect, subjects, receiver);
+    return key === null ? [] : { entityId, entity, key, subjects, place: placeOf(incoming, receiver) };
   });
-}
-
-function turnsOf(dialect: Dialect, joining: readonly JoiningDelivery[], parked: ReadonlySet<JoiningDelivery>): Turns {
-  const byPlace = new Map(joining.map((one) => [one.place, one]));
-  return {
-    keyOf: (incoming, receiver) => {
-      const found = byPlace.get(placeOf(incoming, receiver));
-      return found === undefined ? null : dialect.hexOf(found.key);
-    },
-    isParked: (incoming, receiver) => {
-      const found = byPlace.get(placeOf(incoming, receiver));
-      return found !== undefined && parked.has(found);
-    },
-  };
 }
 
 const taskColumns = new Columns({
@@ -148,9 +139,11 @@ async function queueBehindFanOuts(
 ): Promise<Incoming[]> {
   const { hexOf } = dialect;
   const keyed = incoming.flatMap((one) => {
-    const texts = new Set(one.receivers.map((receiver) => orderKeyOf(one.event, receiver)));
+    const { agreement, payment } = subjectsOf(dialect, one.event);
+    const isOrdered = one.receivers.some((receiver) => receiver.isOrdered);
     const entity = entityKey(dialect, one.event.entityId);
-    return [...texts].flatMap((text) => (text === null ? [] : { one, entity, key: hashKey(dialect, text) }));
+    const subjects = one.receivers.length === 0 ? [] : [payment, isOrdered ? agreement : null];
+    return subjects.flatMap((key) => (key === null ? [] : { one, entity, key }));
   });
   const behind = new Set<Incoming>();
   for (const chunk of chunks(keyed)) {

@@ -4,7 +4,7 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Role, roleOf } from '../../domain/supersession/rules.ts';
 import type { SqlUuid } from '../database/database.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
-import type { Promotion } from '../deliveries/order/order-keys.ts';
+import type { Place, Promotion } from '../deliveries/order/order-keys.ts';
 import { webhookOfHead } from '../deliveries/retraction-heads.ts';
 import type { Returned } from './retraction/outdate.ts';
 
@@ -102,9 +102,8 @@ export type QueuedDelivery = {
   leaseMs: number;
   /** Given with the insertion. */
   sequence: number | null;
-  /** The digits of its order key, and whether it waits for another delivery with that key. */
-  orderKey: string | null;
-  isParked: boolean;
+  /** Its place in the order of its key; null without a key. */
+  place: Place | null;
   /** Where this process dispatches it. */
   claim: Claimed | null;
 };
@@ -153,14 +152,10 @@ export function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId
   return `${entityId} ${networkId} ${event}`;
 }
 
-/** Which deliveries wait for others with their order key. */
-export type Turns = {
-  /** The digits of the key, or null where the endpoint keeps no order. */
-  readonly keyOf: (incoming: Incoming, receiver: Receiver) => string | null;
-  readonly isParked: (incoming: Incoming, receiver: Receiver) => boolean;
-};
+/** The place of each delivery in the order of its key; null for a delivery without a key. */
+export type Turns = (incoming: Incoming, receiver: Receiver) => Place | null;
 
-export const WITHOUT_ORDER: Turns = { keyOf: () => null, isParked: () => false };
+export const WITHOUT_ORDER: Turns = () => null;
 
 export type Order = {
   /** The events that get deliveries, or a task for them. */
@@ -180,14 +175,6 @@ export function withoutOrder(accepted: readonly Incoming[]): Order {
 /** Whether another event may be about the same, so that they have an order. */
 export function hasSubject({ agreementId = null, transferId = null, factKey = null }: NewEvent): boolean {
   return agreementId !== null || transferId !== null || factKey !== null;
-}
-
-/** What keeps a delivery in order; null where nothing does. */
-export function orderKeyOf(
-  { agreementId = null, factKey = null }: Pick<NewEvent, 'agreementId' | 'factKey'>,
-  { isOrdered }: Pick<Receiver, 'isOrdered'>,
-): string | null {
-  return isOrdered ? (agreementId ?? factKey) : factKey;
 }
 
 export function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent): Role | null {
@@ -223,7 +210,7 @@ export function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER
     if (incoming.event.firstDelayMs > 0) continue;
     for (const receiver of incoming.receivers) {
       const { destination, isBlocked } = receiver;
-      if (!isBlocked && !turns.isParked(incoming, receiver))
+      if (!isBlocked && turns(incoming, receiver)?.isParked !== true)
         wanted.set(destination, (wanted.get(destination) ?? 0) + 1);
     }
   }
@@ -256,10 +243,9 @@ export function planAcceptance(
         leaseMs: 0,
         sequence: null,
         claim: null,
-        orderKey: turns.keyOf(incoming, receiver),
-        isParked: turns.isParked(incoming, receiver),
+        place: turns(incoming, receiver),
       };
-      const isWaiting = isBlocked || row.isParked;
+      const isWaiting = isBlocked || row.place?.isParked === true;
       const room = isWaiting || firstDelayMs > 0 ? 0 : (free.get(destination) ?? 0);
       if (room > 0) {
         free.set(destination, room - 1);
@@ -281,7 +267,7 @@ export function planFanOut(
   task: { entityId: string; eventNo: string; round: number; dueMs: number },
   nowMs: number,
   receivers: readonly Receiver[],
-  turns: { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> } | null = null,
+  places: ReadonlyMap<Receiver, Place> = new Map(),
 ): QueuedDelivery[] {
   const { entityId, eventNo, round } = task;
   const dueMs = Math.max(task.dueMs, nowMs);
@@ -293,8 +279,7 @@ export function planFanOut(
     dueMs,
     leaseMs: 0,
     sequence: null,
-    orderKey: turns?.keyOf(receiver) ?? null,
-    isParked: turns?.parked.has(receiver) ?? false,
+    place: places.get(receiver) ?? null,
     claim: null,
   }));
 }
@@ -302,11 +287,7 @@ export function planFanOut(
 /** Acceptance is the first claim of what it dispatches. */
 export const FIRST_TOKEN = 1;
 
-function firstClaim(
-  { event, eventNo }: Incoming,
-  { receiver, hex, orderKey }: QueuedDelivery,
-  moment: Moment,
-): Claimed {
+function firstClaim({ event, eventNo }: Incoming, { receiver, hex, place }: QueuedDelivery, moment: Moment): Claimed {
   const { webhookNo, webhookId, postUrl, destination, endpointNo, generation, failingSinceMs, revision } = receiver;
   return {
     entityId: event.entityId,
@@ -319,7 +300,7 @@ function firstClaim(
     endpointNo,
     sequence: null,
     sequenceEndpointNo: endpointNo,
-    orderKey,
+    orderKey: place?.orderKey ?? null,
     kind: 'first',
     status: 'pending',
     attempts: 0,

@@ -14,6 +14,7 @@ import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/r
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
+import { moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -212,6 +213,44 @@ onEveryEngine('a step of a network', (store) => {
     expect(delivered.map((body) => JSON.parse(body).event)).toEqual(['TransferProcessed', 'TransferFinalized']);
     expect(await historyOf(store.db, fact)).toEqual(['seen 50', 'lost 50', 'retracted 50', 'seen 60', 'final 60']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('sends the retraction of a payment after a request that was in flight when its webhook moved', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    const fact = found(entityId, networkId, at(50));
+    await step(50, [{ change: 'seen', fact }]);
+    const inFlight = await claim(store.db, entityId);
+    expect(inFlight).toHaveLength(1);
+    const moved = 'https://other.example.com/paybell';
+    await moveWebhook(store.db, entityId, inFlight[0]?.webhookId ?? '', moved, () => true, TEST_CHANGE);
+    await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
+    await step(55, [{ change: 'retracted', ...fact }]);
+    expect(await claim(store.db, entityId, 100, moved)).toEqual([]);
+    await record(store.db, ...inFlight.map((delivery) => attemptThat('delivered', delivery)));
+    const [retraction] = await claim(store.db, entityId, 100, moved);
+    expect(JSON.parse(retraction?.body ?? '{}')).toMatchObject({ event: RETRACTION });
+  });
+
+  test('sends a payment that returns after a redelivery of its retraction, whether that arrives or not', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    for (const end of ['delivered', 'failed'] as const) {
+      const fact = found(entityId, networkId, at(50));
+      await step(50, [{ change: 'seen', fact }]);
+      await deliverAll(store.db, entityId);
+      await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
+      await step(55, [{ change: 'retracted', ...fact }]);
+      const [retraction] = await claim(store.db, entityId);
+      if (retraction === undefined) throw new Error('no retraction was claimed');
+      await record(store.db, attemptThat('delivered', retraction));
+      await redeliver(store.db, entityId, retraction.deliveryId);
+      const again = await claim(store.db, entityId);
+      expect(again.map(({ kind }) => kind)).toEqual(['redelivery']);
+      await step(60, [{ change: 'again', ...fact, position: at(60, 'c') }]);
+      expect(await claim(store.db, entityId)).toEqual([]);
+      await record(store.db, ...again.map((delivery) => attemptThat(end, delivery)));
+      const returned = await deliverAll(store.db, entityId);
+      expect(returned.map((body) => JSON.parse(body).revision)).toEqual([2]);
+    }
   });
 
   test('outdates the retraction of a payment that returns: it is not sent again, and a redelivery that waits ends', async () => {

@@ -18,7 +18,7 @@ export type Claimed = {
   sequence: number | null;
   /** The endpoint that has given the number: another one than `endpointNo` where the webhook was moved since. */
   sequenceEndpointNo: number;
-  /** The digits of its key, where the endpoint keeps order (`order/order-keys.ts`). */
+  /** The digits of its order key (`order/order-keys.ts`); null without one. */
   orderKey: string | null;
   postUrl: string;
   kind: AttemptKind;

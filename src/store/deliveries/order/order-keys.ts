@@ -4,6 +4,7 @@ import {
   Columns,
   chunks,
   entityKey,
+  hashKey,
   integer,
   nullable,
   type RowOf,
@@ -12,10 +13,16 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
+import { webhookOfHead } from '../retraction-heads.ts';
 
 /**
- * Ordering `agreement`: of the deliveries of an endpoint with one order key, one at a time can be claimed, in the order of
- * their numbers. Other keys go on.
+ * Deliveries with one order key are sent one at a time, in the order of their turns. Other keys do not wait for them.
+ *
+ * | the delivery is about                     | its key is of                |
+ * |-------------------------------------------|------------------------------|
+ * | an agreement, and its endpoint is ordered | the endpoint, the agreement  |
+ * | a payment                                 | the webhook, the payment     |
+ * | anything else                             | –                            |
  *
  * | state  | row in `queue`                                     | leaves it by                                                |
  * |--------|----------------------------------------------------|-------------------------------------------------------------|
@@ -23,44 +30,106 @@ import {
  * |        |                                                    | cancellation, supersession: left                            |
  * | turn   | `order_key`, a generation of its webhook's head    | recordAttempts, cancellation, supersession: left, once it is|
  * |        |                                                    | delivered, failed, cancelled or superseded                  |
- * | left   | none, or one with `recorded` and no `order_key`    | –                                                           |
+ * | left   | none, or one with `recorded` and no `order_key`    | queueAgain: a payment joins its key again                   |
  *
  * A claim compares the generation of a row with the generation of the head, and no comparison with null is true. No claim
- * takes a parked row, and a resume, which raises the generation of the head, does not release it. What has the turn is like any other delivery: it is retried, held while its
- * webhook is suspended or paused, claimed again when its lease ends, and returned. A redelivery of a parked delivery waits for
- * the turn; one of a delivery that has left is no part of the order. A delivery stays with the endpoint that it was accepted
- * for, also where its webhook is moved.
+ * takes a parked row, and a resume, which raises the generation of the head, does not release it. A delivery with the turn
+ * is like any other delivery: it is retried, held while its webhook is suspended or paused, claimed again when its lease
+ * ends, and returned. A redelivery of a parked delivery waits for the turn. A redelivery of a payment joins its key, so that
+ * the next revision of the payment waits for it; any other redelivery of a completed delivery has no key.
  *
- * A row of `order_keys` is the lock of a key. It is there while deliveries of the key are in the queue, and nothing is counted
- * in it: who has the turn is read from the queue, under the lock. Every transaction takes its locks in this order, each kind
- * sorted by key, so that no two wait for each other:
+ * A row of `order_keys` is the lock of a key. It exists while deliveries of the key are in the queue. `next_turn` only
+ * rises while it does; the queue says which delivery has the turn. Every transaction takes its locks in this order, each
+ * kind sorted by key, so that no two wait for each other:
  *
- *   event_ids → subjects → tasks → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
+ *   event_ids → events → subjects → tasks → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
  */
 
-export type OrderKey = { readonly entity: SqlUuid; readonly endpointNo: number; readonly key: SqlUuid };
+export type OrderKey = { readonly entity: SqlUuid; readonly key: SqlUuid };
 
-export function nameOf({ hexOf }: Dialect, { entity, endpointNo, key }: OrderKey): string {
-  return `${hexOf(entity)} ${endpointNo} ${hexOf(key)}`;
+/** Hashes of the agreement and the payment that a delivery is about. */
+export type Subjects = { readonly agreement: SqlUuid | null; readonly payment: SqlUuid | null };
+
+export function subjectsOf(
+  dialect: Dialect,
+  { agreementId = null, factKey = null }: { agreementId?: string | null; factKey?: string | null },
+): Subjects {
+  return {
+    agreement: agreementId === null ? null : hashKey(dialect, agreementId),
+    payment: factKey === null ? null : hashKey(dialect, factKey),
+  };
 }
 
-function sorted(dialect: Dialect, keys: readonly OrderKey[]): [name: string, key: OrderKey][] {
-  const distinct = new Map(keys.map((key) => [nameOf(dialect, key), key]));
-  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1));
+/** The queue of a delivery and its endpoint. */
+export type Scope = { readonly webhookNo: number; readonly endpointNo: number; readonly isOrdered: boolean };
+
+export function orderKeyOf(
+  dialect: Dialect,
+  { agreement, payment }: Subjects,
+  { webhookNo, endpointNo, isOrdered }: Scope,
+): SqlUuid | null {
+  if (isOrdered && agreement !== null) return hashKey(dialect, `endpoint ${endpointNo} ${dialect.hexOf(agreement)}`);
+  // An event and its retraction have different queues, and one key.
+  if (payment !== null) return hashKey(dialect, `webhook ${webhookOfHead(webhookNo)} ${dialect.hexOf(payment)}`);
+  return null;
 }
 
-function parametersOf(keys: readonly [string, OrderKey][]): SqlValue[] {
-  return keys.flatMap(([, { entity, endpointNo, key }]): SqlValue[] => [entity, endpointNo, key]);
+export function nameOf({ hexOf }: Dialect, { entity, key }: OrderKey): string {
+  return `${hexOf(entity)} ${hexOf(key)}`;
 }
+
+/** Each key once, with the number of turns that are drawn from it. */
+function sorted(dialect: Dialect, keys: readonly OrderKey[]): { name: string; key: OrderKey; count: number }[] {
+  const groups = Map.groupBy(keys, (key) => nameOf(dialect, key));
+  const counted = [...groups].flatMap(([name, [key, ...others]]) =>
+    key === undefined ? [] : { name, key, count: others.length + 1 },
+  );
+  return counted.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function parametersOf(keys: readonly { key: OrderKey }[]): SqlValue[] {
+  return keys.flatMap(({ key: { entity, key } }): SqlValue[] => [entity, key]);
+}
+
+const turnColumns = new Columns({
+  entity: uuid('entity_id'),
+  key: uuid('order_key'),
+  nextTurn: integer('next_turn'),
+});
 
 const lockText = textByRows(
-  (rows) => `insert into order_keys (entity_id, endpoint_no, order_key) values ${valuesList(rows, 3)}
-    on conflict (entity_id, endpoint_no, order_key) do update set order_key = excluded.order_key`,
+  (rows) => `insert into order_keys (entity_id, order_key, next_turn) values ${valuesList(rows, 3)}
+    on conflict (entity_id, order_key) do update set next_turn = order_keys.next_turn + excluded.next_turn
+    returning ${turnColumns.list}`,
 );
 
 /** Before anything is read or written of the deliveries with these keys; to be followed by `settleKeys`. */
 export async function lockKeys(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<void> {
-  for (const chunk of chunks(sorted(dialect, keys))) await queries.run(lockText(chunk.length), parametersOf(chunk));
+  for (const chunk of chunks(sorted(dialect, keys))) {
+    const values = chunk.flatMap(({ key: { entity, key } }): SqlValue[] => [entity, key, 0]);
+    await queries.all(lockText(chunk.length), values);
+  }
+}
+
+/** Locks the keys and draws a turn for each delivery, in the order given. */
+export async function drawTurns(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<number[]> {
+  const next = new Map<string, number>();
+  for (const chunk of chunks(sorted(dialect, keys))) {
+    const values = chunk.flatMap(({ key: { entity, key }, count }): SqlValue[] => [entity, key, count]);
+    const nextTurns = new Map(
+      (await turnColumns.all(queries, lockText(chunk.length), values)).map((row) => [
+        nameOf(dialect, row),
+        row.nextTurn,
+      ]),
+    );
+    for (const { name, count } of chunk) next.set(name, (nextTurns.get(name) ?? count) - count);
+  }
+  return keys.map((key) => {
+    const name = nameOf(dialect, key);
+    const turn = next.get(name) ?? 0;
+    next.set(name, turn + 1);
+    return turn;
+  });
 }
 
 export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
@@ -83,29 +152,33 @@ export async function lockRows(queries: Queries, dialect: Dialect, rows: readonl
   }
 }
 
-const ofKey = 'q.entity_id = k.entity_id and q.endpoint_no = k.endpoint_no and q.order_key = k.order_key';
+const ofKey = 'q.entity_id = k.entity_id and q.order_key = k.order_key';
 
 const withKeys = ({ uuid }: Dialect, rows: number) =>
-  `with k (entity_id, endpoint_no, order_key) as (values ${valuesList(rows, 3, 0, [uuid, 'bigint', uuid])})`;
+  `with k (entity_id, order_key) as (values ${valuesList(rows, 2, 0, [uuid, uuid])})`;
 
-const keyColumns = new Columns({
-  entity: uuid('entity_id'),
-  endpointNo: integer('endpoint_no'),
-  key: uuid('order_key'),
-});
+const keyColumns = new Columns({ entity: uuid('entity_id'), key: uuid('order_key') });
 
 /** A delivery about to be inserted. */
-export type Joining = { readonly entityId: string; readonly endpointNo: number; readonly key: SqlUuid };
+export type Joining = { readonly entityId: string; readonly key: SqlUuid };
 
-/** Locks the keys and returns those of the deliveries that have to wait for others: all but the first of a free key. */
+/** The place of a delivery in the order of its key. */
+export type Place = Subjects & {
+  /** The digits of the key. */
+  readonly orderKey: string;
+  readonly turn: number;
+  /** Whether it waits for another delivery with that key. */
+  readonly isParked: boolean;
+};
+
+/** Locks the keys and returns a turn for each delivery. All but the first of a free key have to wait for others. */
 export async function joinKeys<Delivery extends Joining>(
   queries: Queries,
   dialect: Dialect,
   deliveries: readonly Delivery[],
-): Promise<Set<Delivery>> {
-  const keyOf = ({ entityId, endpointNo, key }: Joining) => ({ entity: entityKey(dialect, entityId), endpointNo, key });
-  const keys = deliveries.map(keyOf);
-  await lockKeys(queries, dialect, keys);
+): Promise<Map<Delivery, Pick<Place, 'orderKey' | 'turn' | 'isParked'>>> {
+  const keys = deliveries.map(({ entityId, key }) => ({ entity: entityKey(dialect, entityId), key }));
+  const turns = await drawTurns(queries, dialect, keys);
   const taken = new Set<string>();
   for (const chunk of chunks(sorted(dialect, keys))) {
     const rows = await keyColumns.all(
@@ -116,13 +189,17 @@ export async function joinKeys<Delivery extends Joining>(
     );
     for (const key of rows) taken.add(nameOf(dialect, key));
   }
-  const parked = new Set<Delivery>();
-  for (const delivery of deliveries) {
-    const name = nameOf(dialect, keyOf(delivery));
-    if (taken.has(name)) parked.add(delivery);
+  const places = new Map<Delivery, Pick<Place, 'orderKey' | 'turn' | 'isParked'>>();
+  for (const [index, delivery] of deliveries.entries()) {
+    const name = nameOf(dialect, { entity: entityKey(dialect, delivery.entityId), key: delivery.key });
+    places.set(delivery, {
+      orderKey: dialect.hexOf(delivery.key),
+      turn: turns[index] ?? 0,
+      isParked: taken.has(name),
+    });
     taken.add(name);
   }
-  return parked;
+  return places;
 }
 
 /** A delivery that has its turn now: the caller wakes its head, together with others, in one order. */
@@ -137,7 +214,6 @@ export type Promotion = {
 /** Without an id, and all that follows it, where nothing waits in the key. */
 const firstColumns = new Columns({
   entity: uuid('f.entity_id'),
-  endpointNo: integer('f.endpoint_no'),
   key: uuid('f.order_key'),
   id: nullable(uuid('f.id')),
   webhookNo: integer('d.webhook_no'),
@@ -160,9 +236,9 @@ export async function settleKeys(
   for (const chunk of chunks(sorted(dialect, keys))) {
     const first = await firstColumns.all(
       queries,
-      `${withKeys(dialect, chunk.length)}, f as (select k.entity_id, k.endpoint_no, k.order_key, (
+      `${withKeys(dialect, chunk.length)}, f as (select k.entity_id, k.order_key, (
            select q.id from queue q where ${ofKey} and q.order_key is not null${dialect.ofEntity('q')}
-           order by q.sequence limit 1) as id from k)
+           order by q.turn limit 1) as id from k)
        select ${firstColumns.list} from f
        ${dialect.lookUp('left join', 'queue', 'd', { entity_id: 'f.entity_id', id: 'f.id' })}`,
       parametersOf(chunk),
@@ -183,9 +259,9 @@ export async function settleKeys(
 async function forgetKeys(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<void> {
   if (keys.length === 0) return;
   await queries.run(
-    `delete from order_keys where (entity_id, endpoint_no, order_key) in
-       (values ${valuesList(keys.length, 3, 0, [dialect.uuid, 'bigint', dialect.uuid])})${dialect.ofEntity('order_keys')}`,
-    keys.flatMap(({ entity, endpointNo, key }): SqlValue[] => [entity, endpointNo, key]),
+    `delete from order_keys where (entity_id, order_key) in
+       (values ${valuesList(keys.length, 2, 0, [dialect.uuid, dialect.uuid])})${dialect.ofEntity('order_keys')}`,
+    keys.flatMap(({ entity, key }): SqlValue[] => [entity, key]),
   );
 }
 

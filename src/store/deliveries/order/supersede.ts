@@ -113,7 +113,6 @@ export const waitingColumns = new Columns({
   webhookNo: integer('webhook_no'),
   attempts: integer('attempts'),
   mayBeReceived: integer('may_be_received'),
-  endpointNo: integer('endpoint_no'),
   orderKey: nullable(uuid('order_key')),
 });
 export type WaitingRow = RowOf<typeof waitingColumns>;
@@ -138,9 +137,7 @@ export async function supersedeWaiting(
     found.push({ event, rows: await waitingColumns.all(queries, OF_EVENT, [event.entity, event.eventNo, last]) });
   }
   const keys = found.flatMap(({ event, rows }) =>
-    rows.flatMap(({ endpointNo, orderKey }) =>
-      orderKey === null ? [] : { entity: event.entity, endpointNo, key: orderKey },
-    ),
+    rows.flatMap(({ orderKey }) => (orderKey === null ? [] : { entity: event.entity, key: orderKey })),
   );
   await lockKeys(queries, dialect, [...keys, ...joined]);
   // In one order, because other transactions record attempts of these deliveries.

@@ -65,12 +65,14 @@ const rowOf =
     return { entity, id };
   };
 
-/** The keys that an attempt may be the end of a delivery of. */
+/** The keys of the deliveries that these attempts may complete. A redelivery is one attempt, whatever comes of it. */
 function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey[] {
   return made.flatMap(({ delivery, outcome, next }) => {
-    const { entityId, orderKey, sequenceEndpointNo: endpointNo } = delivery;
-    if (orderKey === null || (next.delayMs !== null && !isSuccess(outcome))) return [];
-    return { entity: entityKey(dialect, entityId), endpointNo, key: dialect.bindUuid(orderKey) };
+    const { entityId, orderKey, kind } = delivery;
+    const isRetried = kind !== 'redelivery' && next.delayMs !== null && !isSuccess(outcome);
+    return orderKey === null || isRetried
+      ? []
+      : { entity: entityKey(dialect, entityId), key: dialect.bindUuid(orderKey) };
   });
 }
 

@@ -83,6 +83,9 @@ async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | n
   else counts.completedAgain(delivery, before, status);
 }
 
+/** A payment that is sent again keeps its turn: its next revision waits for every request. */
+const KEY_OF_PAYMENT = 'case when payment_hash is not null then order_key end';
+
 async function keepInQueue(
   run: Run,
   attempt: AttemptRecord,
@@ -99,7 +102,7 @@ async function keepInQueue(
   await queries.run(
     `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,
        sent_to_no = nullif($5, endpoint_no), generation = $6, due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
-       order_key = ${complete === null ? 'order_key' : 'null'}, ended_at_ms = coalesce(ended_at_ms, $12)
+       order_key = ${complete === null ? 'order_key' : KEY_OF_PAYMENT}, ended_at_ms = coalesce(ended_at_ms, $12)
      where entity_id = $1 and id = $2`,
     [
       ...deliveryKey(dialect, delivery),

@@ -17,11 +17,13 @@ import {
 import { RETRACTED_BY_ID } from '../../events/read.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import { BLOCKED, wakeHeads } from '../heads.ts';
+import { settleKeys } from '../order/order-keys.ts';
+import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 
 /**
- * Sending again. A delivery that waits is asked for one more request (`redeliver`); a completed one goes back into the
- * queue with the status that it had (`recorded`). The dispatcher sends both within the limits of their destination, like
- * any other attempt.
+ * Sending again. A delivery that waits is asked for one more request (`redeliver`). A completed delivery goes back into the
+ * queue with the status that it had (`recorded`), and a payment joins its order key again. The dispatcher sends both within
+ * the limits of their destination, like any other attempt.
  */
 
 const headColumns = new Columns({
@@ -135,6 +137,13 @@ export async function queueAgain(
   const nowMs = await readNowMs(queries, dialect);
   const counts = new CountChanges(dialect, 'completion');
   let queued = 0;
+  const rejoining = await findRejoining(
+    queries,
+    dialect,
+    entityId,
+    targets.map(({ id }) => id),
+  );
+  const places = await takePlaces(queries, dialect, rejoining);
   for (const chunk of chunks(targets)) {
     const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
     const parameters: SqlValue[] = [entity, nowMs, redeliveryId, ...chunk.map(({ id }) => id)];
@@ -184,11 +193,11 @@ export async function queueAgain(
     );
     for (const { bytes } of [...logged, ...removed]) counts.stored(entity, bytes);
   }
-  await wakeHeads(
-    queries,
-    dialect,
-    targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),
-  );
+  await writePlaces(queries, dialect, places);
+  // Another redelivery may have queued one of them first, which leaves its place here empty.
+  const promoted = await settleKeys(queries, dialect, keysOf(dialect, rejoining), nowMs);
+  const wakes = targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true }));
+  await wakeHeads(queries, dialect, [...wakes, ...promoted]);
   await counts.write(queries);
   return queued;
 }

@@ -1,27 +1,30 @@
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import { Columns, entityKey, uuid } from '../../database/sql.ts';
+import { Columns, entityKey, nullable, uuid } from '../../database/sql.ts';
+import { lockKeys, type OrderKey, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 
 /** A payment that has returned: its fact, with a revision above 1. */
 export type Returned = { readonly entityId: string; readonly factId: string; readonly revision: number };
 
 const numberColumns = new Columns({ no: uuid('event_no') });
-const idColumns = new Columns({ id: uuid('id') });
+const waitingColumns = new Columns({ id: uuid('id'), orderKey: nullable(uuid('order_key')) });
+
+/** A redelivery of an outdated event that is in the queue. */
+export type Outdated = { readonly entityId: string; readonly id: SqlUuid; readonly orderKey: SqlUuid | null };
 
 /**
- * The retractions of a payment are outdated once the payment is published again. Paybell rejects redeliveries of them, and
- * ends those that wait, because a retraction would otherwise be the last request that a receiver gets.
+ * The retractions of a payment are outdated once the payment is published again, and Paybell rejects redeliveries of them.
+ * Returns those that are in the queue: `endOutdated` ends them.
  */
 export async function outdateRetractions(
   queries: Queries,
   dialect: Dialect,
   { entityId, factId, revision }: Returned,
   byNo: SqlUuid,
-  nowMs: number,
-): Promise<void> {
-  if (revision < 2) return;
+): Promise<Outdated[]> {
+  if (revision < 2) return [];
   const retractions = await numberColumns.all(
     queries,
     `select ${numberColumns.list} from fact_events
@@ -29,15 +32,39 @@ export async function outdateRetractions(
     [entityId, factId, revision, RETRACTION],
   );
   const entity = entityKey(dialect, entityId);
+  const outdated: Outdated[] = [];
   for (const { no } of retractions) {
     const sql = 'update events set outdated_by = $3 where entity_id = $1 and no = $2 and outdated_by is null';
     if ((await queries.run(sql, [entity, no, byNo])) === 0) continue;
     const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
-    const waiting = await idColumns.all(
+    const waiting = await waitingColumns.all(
       queries,
-      `select ${idColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is not null`,
+      `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is not null`,
       [entity, no, last],
     );
-    await endRedeliveries(queries, dialect, entityId, waiting, nowMs);
+    outdated.push(...waiting.map((row) => ({ entityId, ...row })));
   }
+  return outdated;
+}
+
+/**
+ * Ends the redeliveries that no instance holds. `joined` are the keys that the caller takes next, which are locked along with
+ * the keys of the redeliveries, in one order. A redelivery in flight keeps its turn, and the payment waits for it.
+ */
+export async function endOutdated(
+  queries: Queries,
+  dialect: Dialect,
+  outdated: readonly Outdated[],
+  joined: readonly OrderKey[],
+  nowMs: number,
+): Promise<Promotion[]> {
+  if (outdated.length === 0) return [];
+  const keys = outdated.flatMap(({ entityId, orderKey: key }): OrderKey[] =>
+    key === null ? [] : [{ entity: entityKey(dialect, entityId), key }],
+  );
+  await lockKeys(queries, dialect, [...keys, ...joined]);
+  for (const [entityId, rows] of Map.groupBy(outdated, (row) => row.entityId)) {
+    await endRedeliveries(queries, dialect, entityId, rows, nowMs);
+  }
+  return settleKeys(queries, dialect, keys, nowMs);
 }

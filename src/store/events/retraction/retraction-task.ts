@@ -15,7 +15,14 @@ import {
 } from '../../database/sql.ts';
 import { CountChanges } from '../../deliveries/counts/counts.ts';
 import { BLOCKED, makeHeads, wakeHeads } from '../../deliveries/heads.ts';
-import { lockKeys, type OrderKey, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
+import {
+  drawTurns,
+  lockKeys,
+  type OrderKey,
+  orderKeyOf,
+  type Promotion,
+  settleKeys,
+} from '../../deliveries/order/order-keys.ts';
 import { moveToRecord, type WaitingRow, waitingColumns } from '../../deliveries/order/supersede.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
@@ -23,7 +30,7 @@ import { STATUS_CODES } from '../../deliveries/states.ts';
 import { REVISION } from '../../tables.ts';
 import type { Progress, StepTools } from '../../tasks/tasks.ts';
 import { insertDeliveries } from '../accept.ts';
-import { type EventTask, takeTurnsOfRest } from '../fan-out-task.ts';
+import { type EventTask, subjectsOfTask, takeTurnsOfRest } from '../fan-out-task.ts';
 import { planFanOut, type Receiver } from '../plan-acceptance.ts';
 import { setDeliveries } from '../unmatched.ts';
 
@@ -54,7 +61,6 @@ export function retractStep(tools: StepTools, task: EventTask): Promise<Progress
 const originalColumns = new Columns({
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
   mayBeReceived: integer('may_be_received'),
   orderKey: nullable(uuid('order_key')),
   /** Zero if no instance holds it; null if it is completed. */
@@ -63,8 +69,8 @@ const originalColumns = new Columns({
 });
 type Original = RowOf<typeof originalColumns>;
 
-const IN_QUEUE = 'id, webhook_no, endpoint_no, may_be_received, order_key, lease_ms, recorded as status from queue';
-const IN_RECORD = `id, webhook_no, endpoint_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
+const IN_QUEUE = 'id, webhook_no, may_be_received, order_key, lease_ms, recorded as status from queue';
+const IN_RECORD = `id, webhook_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
   null as order_key, null as lease_ms, status from deliveries`;
 /** The ids of the deliveries that are retracted. */
 function rangeOf({ hexOf, bindUuid }: Dialect, { subject, round }: EventTask): { after: SqlUuid; last: SqlUuid } {
@@ -98,12 +104,10 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const originals = await readOriginals(queries, dialect, task);
   const told = originals.filter(mayHaveReceived);
   const found = await findTold(queries, dialect, task, told, nowMs);
-  const keys = originals.flatMap(({ endpointNo, orderKey }): OrderKey[] =>
-    orderKey === null ? [] : [{ entity, endpointNo, key: orderKey }],
-  );
-  const ownKeys = found.flatMap(({ isOrdered, endpointNo }): OrderKey[] => {
-    const key = isOrdered ? task.orderKey : task.factKey;
-    return key === null ? [] : [{ entity, endpointNo, key }];
+  const keys = originals.flatMap(({ orderKey }): OrderKey[] => (orderKey === null ? [] : [{ entity, key: orderKey }]));
+  const ownKeys = found.flatMap((receiver): OrderKey[] => {
+    const key = orderKeyOf(dialect, subjectsOfTask(dialect, task), receiver);
+    return key === null ? [] : [{ entity, key }];
   });
   await lockKeys(queries, dialect, [...keys, ...ownKeys]);
   const changes = new CountChanges(dialect, 'acceptance');
@@ -111,7 +115,7 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const settled = untilChanged(dialect, originals, moved);
   const receivers = receiversOf(found, settled);
   const inFlight = settled.filter((original) => isInFlight(original, nowMs));
-  await keyInFlight(queries, task, receivers, inFlight);
+  await keyInFlight(queries, dialect, task, receivers, inFlight);
   // Of those that are left for the next step, too, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
@@ -169,25 +173,37 @@ async function supersede(
   return moved;
 }
 
-/** One that is in flight without a key gets that of its retraction, which then waits for it. */
+/** A delivery in flight gets the key of its retraction, which then waits for it. Most payments have that key already. */
 async function keyInFlight(
   queries: Queries,
-  { entity, orderKey, factKey }: EventTask,
+  dialect: Dialect,
+  task: EventTask,
   receivers: readonly Receiver[],
   inFlight: readonly Original[],
 ): Promise<void> {
-  const isOrdered = new Map(receivers.map((receiver) => [receiver.webhookNo, receiver.isOrdered]));
-  for (const { id, webhookNo, orderKey: own } of inFlight) {
-    if (own !== null) continue;
-    const key = isOrdered.get(retractionHeadNo(webhookNo)) === true ? orderKey : factKey;
-    await queries.run('update queue set order_key = $3 where entity_id = $1 and id = $2', [entity, id, key]);
+  const { entity } = task;
+  const subjects = subjectsOfTask(dialect, task);
+  const receiverOf = new Map(receivers.map((receiver) => [receiver.webhookNo, receiver]));
+  const keyed = inFlight.flatMap(({ id, webhookNo, orderKey: own }) => {
+    const receiver = receiverOf.get(retractionHeadNo(webhookNo));
+    const key = receiver === undefined ? null : orderKeyOf(dialect, subjects, receiver);
+    if (key === null || (own !== null && dialect.hexOf(own) === dialect.hexOf(key))) return [];
+    return { entity, id, key };
+  });
+  const turns = await drawTurns(queries, dialect, keyed);
+  for (const [index, { id, key }] of keyed.entries()) {
+    await queries.run(
+      `update queue set order_key = $3, turn = $4, agreement_hash = $5, payment_hash = $6
+       where entity_id = $1 and id = $2`,
+      [entity, id, key, turns[index] ?? 0, subjects.agreement, subjects.payment],
+    );
   }
 }
 
 /** Redeliveries too. */
 const LEFT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3`;
 
-const parkedColumns = new Columns({ endpointNo: integer('endpoint_no'), key: uuid('order_key') });
+const parkedColumns = new Columns({ key: uuid('order_key') });
 
 /** Ends when no delivery of the original is in flight; until then it looks again. */
 async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
@@ -203,8 +219,7 @@ async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progre
     [entity, eventNo, dialect.bindUuid(lastDeliveryHex(dialect.hexOf(eventNo)))],
   );
   const keys: OrderKey[] = parked.map((one) => ({ entity, ...one }));
-  for (const { endpointNo, orderKey } of waiting)
-    if (orderKey !== null) keys.push({ entity, endpointNo, key: orderKey });
+  for (const { orderKey } of waiting) if (orderKey !== null) keys.push({ entity, key: orderKey });
   await lockKeys(queries, dialect, keys);
   const changes = new CountChanges(dialect, 'acceptance');
   await supersede(queries, dialect, task, waiting, { changes, nowMs });

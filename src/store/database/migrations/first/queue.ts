@@ -46,6 +46,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // The lease has no index, so that a claim changes no index either. `lease_s` is its length: a lease with more time left
     // was taken before the clock was set back.
     // `generation` is null while the row waits for its turn in the order of its key, which keeps it out of every claim.
+    // `order_key` is a hash of the scope and the subject of the order, and `turn` the place of the row in it. The hashes of
+    // the agreement and the payment are there with the key, so that a key can be made for another scope.
     // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
     // claim unsent clears it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
@@ -66,6 +68,9 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       sent_to_no bigint,
       redelivery_id ${uuid},
       order_key ${uuid},
+      turn bigint,
+      agreement_hash ${uuid},
+      payment_hash ${uuid},
       superseded_by ${uuid},
       generation int,
       token int not null default 0,
@@ -84,17 +89,17 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_due on queue (entity_id, webhook_no, generation, due_ms, id)',
     'create index queue_recorded on queue (entity_id, recorded, id) where recorded is not null',
     'create index queue_by_redelivery on queue (entity_id, redelivery_id) where redelivery_id is not null',
-    // Empty for entities without an ordered endpoint.
-    'create index queue_by_order on queue (entity_id, endpoint_no, order_key, sequence) where order_key is not null',
+    // Has the deliveries of payments, and deliveries to ordered endpoints.
+    'create index queue_by_order on queue (entity_id, order_key, turn) where order_key is not null',
     // Only test requests pay for this one. A bulk redelivery leaves test requests out, and no counter tells them apart.
     'create index queue_of_tests on queue (entity_id, id) where test is not null',
 
-    // A key of an ordered endpoint, while a delivery of it waits. The row is the lock of the key.
+    // An order key, while a delivery of it waits. The row is the lock of the key and has its next turn.
     `create table order_keys (
       entity_id ${uuid} not null,
-      endpoint_no bigint not null,
       order_key ${uuid} not null,
-      primary key (entity_id, endpoint_no, order_key)
+      next_turn bigint not null,
+      primary key (entity_id, order_key)
     ) ${clustered}`,
   ];
 }
