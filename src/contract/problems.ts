@@ -18,6 +18,7 @@ export const PROBLEMS = {
   conflict: { status: 409, title: 'Conflict' },
   webhook_limit: { status: 409, title: 'Too many webhooks' },
   too_many_matches: { status: 409, title: 'Too many matches' },
+  ordered_deliveries_waiting: { status: 409, title: 'Ordered deliveries are waiting' },
   event_conflict: { status: 409, title: 'Event id already used' },
   source_limit: { status: 409, title: 'Too many sources' },
   key_limit: { status: 409, title: 'Too many keys' },

@@ -14,6 +14,8 @@ type Facts = {
   /** `isBulk`: of one of many webhooks that match. */
   finality_not_allowed: { event: string; isBulk: boolean };
   too_many_matches: { matches: number; limit: number };
+  /** More deliveries wait in order than one request can give another order. */
+  ordered_deliveries_waiting: { waiting: number; limit: number };
   entity_full: { webhooks: number; limit: number };
   /** The limit of one network and event, which bounds the fan-out of an event. */
   cell_full: { networkId: number; event: string; limit: number };
@@ -72,6 +74,9 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   finality_not_allowed: ({ event }) => `The finality of a webhook for ${event} is always final. Nothing was changed.`,
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
+  ordered_deliveries_waiting: ({ waiting, limit }) =>
+    `${showCount(waiting, 'delivery', 'deliveries')} to these webhooks wait, and a change that affects their order takes along at most ` +
+    `${limit}. Wait until fewer of them wait, then try again. Nothing was changed.`,
   entity_full: ({ webhooks, limit }) =>
     `An entity has at most ${showCount(limit, 'webhook')}, and this request would make it ${webhooks}. Nothing was registered.`,
   cell_full: ({ networkId, event, limit }) =>

@@ -36,6 +36,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
     ],
   },
   too_many_matches: { code: 'too_many_matches' },
+  ordered_deliveries_waiting: { code: 'ordered_deliveries_waiting' },
   entity_full: { code: 'webhook_limit' },
   cell_full: { code: 'webhook_limit' },
   secret_limit: {

@@ -7,7 +7,8 @@ import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries } from '../database/database.ts';
 import { entityKey } from '../database/sql.ts';
-import { changeHeads } from '../deliveries/heads.ts';
+import { changeHeads, repeatIfHeadChanged } from '../deliveries/heads.ts';
+import { rekey, requireRekeyed } from '../deliveries/order/rekey.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -29,7 +30,7 @@ export type CheckedUpdate = Omit<EndpointUpdate, 'clientCertificate'> & {
 /** Returns null when there is no such endpoint. */
 export function updateEndpoint(target: Target, update: CheckedUpdate, change: Change): Promise<Endpoint | null> {
   const { db, box, entityId, endpointId } = target;
-  return db.transaction(async (queries) => {
+  const work = async (queries: Queries) => {
     const read = () => readEndpoint(queries, db.dialect, box, entityId, endpointId);
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await read();
@@ -54,7 +55,8 @@ export function updateEndpoint(target: Target, update: CheckedUpdate, change: Ch
       await recordChange(queries, entityId, change, { action: 'endpoint.updated', target: endpointId, ...changed });
     }
     return after;
-  });
+  };
+  return repeatIfHeadChanged(() => db.transaction(work));
 }
 
 export type WrittenSettings = Pick<Endpoint, 'name' | 'ordering' | 'paused' | 'rateLimit'>;
@@ -79,7 +81,11 @@ export async function writeSettings(
   );
   const isCopied = ordering !== before.ordering || paused !== before.paused || rateLimit !== before.rateLimit;
   if (!isCopied) return;
-  await changeHeads(queries, dialect, 'configure', await readTargets(queries, entityId, before.postUrl), nowMs);
+  const targets = await readTargets(queries, entityId, before.postUrl);
+  const scopes = targets.map(({ webhookNo }) => ({ webhookNo, endpointNo: no, isOrdered: ordering === 'agreement' }));
+  if (ordering !== before.ordering) await rekey(queries, dialect, { entityId, scopes, nowMs });
+  await changeHeads(queries, dialect, 'configure', targets, nowMs);
+  if (ordering !== before.ordering) await requireRekeyed(queries, dialect, { entityId, scopes, nowMs });
 }
 
 async function changeHeaders(

@@ -4,6 +4,7 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
+import { HeadChangedError } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
@@ -13,6 +14,8 @@ import type { NewEvent } from './plan-acceptance.ts';
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
 const MAX_TICKS = 5;
+/** How often a group is accepted again because webhooks moved. */
+const MOST_REPEATS = 5;
 /** As many deliveries as one destination takes in a few milliseconds. */
 const SHORT_QUEUE = 64;
 const MAX_TICKS_FOR_QUEUE = 16;
@@ -130,7 +133,7 @@ export class AcceptQueue {
   }
 
   /** Returns what did not fit into one transaction. */
-  async #commit(group: readonly Waiting[]): Promise<Waiting[]> {
+  async #commit(group: readonly Waiting[], repeats = MOST_REPEATS): Promise<Waiting[]> {
     const accepted = emptyGroup();
     try {
       const events = group.map(({ event }) => event);
@@ -142,6 +145,7 @@ export class AcceptQueue {
       }
       return group.slice(accepted.results.length);
     } catch (error) {
+      if (error instanceof HeadChangedError && repeats > 0) return this.#commit(group, repeats - 1);
       const isUnavailable = error instanceof StoreUnavailableError;
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
       // One of them carries something that the store refuses: each on its own, so that only that one fails.

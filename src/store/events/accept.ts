@@ -22,7 +22,7 @@ import {
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { leaseSeconds } from '../deliveries/claim/leases.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
-import { type Wake, wakeHeads } from '../deliveries/heads.ts';
+import { requireUnchangedHeads, type Wake, wakeHeads } from '../deliveries/heads.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
 import { queueForSessions } from '../listen/queue-events.ts';
@@ -326,6 +326,14 @@ export async function insertDeliveries(
     const atMs = Math.max(dueMs, leaseMs);
     wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }
+  // The key of an agreement depends on the endpoint, which a webhook may have left since it was read.
+  const scoped = rows.filter(({ place }) => place !== null && place.agreement !== null);
+  await requireUnchangedHeads(
+    queries,
+    dialect,
+    scoped.map(({ entityId, receiver }) => ({ entityId, ...receiver })),
+    wakes,
+  );
   await wakeHeads(queries, dialect, wakes);
   for (const { event } of along.events ?? []) changes.event(entityKey(dialect, event.entityId), event);
   for (const { entityId, hex, receiver } of rows) {

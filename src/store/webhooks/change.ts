@@ -4,7 +4,8 @@ import { DomainError } from '../../domain/errors.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
-import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
+import { changeHeads, ensureEndpoints, type HeadTarget, repeatIfHeadChanged, urlKey } from '../deliveries/heads.ts';
+import { rekey, requireRekeyed } from '../deliveries/order/rekey.ts';
 import { removeEmptyEndpoints } from '../endpoints/lifecycle.ts';
 import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
@@ -46,7 +47,7 @@ export async function moveWebhook(
   isExpected: Precondition,
   change: Change,
 ): Promise<Webhook | null> {
-  return db.transaction(async (queries) => {
+  const work = async (queries: Queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
@@ -56,7 +57,8 @@ export async function moveWebhook(
     const after = { ...before, postUrl };
     await recordChange(queries, entityId, change, { action: 'webhook.updated', target: webhookId, before, after });
     return after;
-  });
+  };
+  return repeatIfHeadChanged(() => db.transaction(work));
 }
 
 export async function deleteWebhook(
@@ -85,7 +87,7 @@ export async function changeMatching(
   changes: WebhookChanges,
   change: Change,
 ): Promise<number> {
-  return db.transaction(async (queries) => {
+  const work = async (queries: Queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const { moving, filtering, finality, changed } = await findChanging(queries, entityId, match, changes);
     if (changed.length === 0) return 0;
@@ -105,7 +107,8 @@ export async function changeMatching(
       after: changes,
     });
     return changed.length;
-  });
+  };
+  return repeatIfHeadChanged(() => db.transaction(work));
 }
 
 /** Which of the matching webhooks get another URL, another filter and another finality. */
@@ -210,7 +213,15 @@ async function moveAll(
     );
     moved.push(...rows.map((row) => toHead(entityId, row)));
   }
-  await changeHeads(queries, dialect, 'move', moved, await readNowMs(queries, dialect));
+  const nowMs = await readNowMs(queries, dialect);
+  const endpoint = (await ensureEndpoints(queries, dialect, [{ entityId, postUrl }], nowMs)).get(
+    urlKey({ entityId, postUrl }),
+  );
+  const scope = { endpointNo: endpoint?.no ?? 0, isOrdered: (endpoint?.ordering ?? 0) !== 0 };
+  const rescoped = { entityId, nowMs, scopes: moved.map(({ webhookNo }) => ({ webhookNo, ...scope })) };
+  await rekey(queries, dialect, rescoped);
+  await changeHeads(queries, dialect, 'move', moved, nowMs);
+  await requireRekeyed(queries, dialect, rescoped);
   await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(moving));
 }
 

@@ -74,7 +74,7 @@ function update(rules: EndpointRules): Operation {
     permission: 'webhooks:write',
     body: endpointUpdateSchema(rules),
     responses: { 200: { description: 'The updated endpoint', schema: endpointSchema } },
-    problems: ['not_found', 'conflict'],
+    problems: ['not_found', 'conflict', 'ordered_deliveries_waiting'],
     handle: async ({ context, caller, id, body }) => {
       if (body.secret !== undefined) requirePermission(caller, 'secrets:write');
       const { clientCertificate: given, ...fields } = body;

@@ -29,7 +29,7 @@ function changeMany(rules: { allowInsecureTargets: boolean }, query: Match): Ope
     responses: {
       200: { description: 'The number of changed webhooks, or of matches with `dryRun`', schema: countSchema },
     },
-    problems: ['conflict', 'too_many_matches'],
+    problems: ['conflict', 'too_many_matches', 'ordered_deliveries_waiting'],
     handle: async ({ context, caller, query: { dryRun, ...match }, body }) => {
       const { db } = context;
       const totalResults =

@@ -40,7 +40,7 @@ function move(rules: { allowInsecureTargets: boolean }): Operation {
     permission: 'webhooks:write',
     body: webhookUpdateSchema(rules),
     responses: { 200: { description: 'The updated webhook', schema: webhookSchema, headers: { ETag: TAG } } },
-    problems: ['not_found', 'conflict', 'precondition_failed'],
+    problems: ['not_found', 'conflict', 'ordered_deliveries_waiting', 'precondition_failed'],
     handle: async ({ context, caller, request, id, body }) => {
       const { db } = context;
       const change = changeBy(context, caller);

@@ -1,10 +1,20 @@
 import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { awaitedChunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
+import {
+  awaitedChunks,
+  Columns,
+  chunks,
+  deliveryKey,
+  entityKey,
+  planForClaims,
+  textByRows,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
 import { CountChanges } from '../counts/counts.ts';
 import { wakeHeads } from '../heads.ts';
-import { type DeliveryRow, lockKeys, lockRows, type OrderKey, settleKeys } from '../order/order-keys.ts';
+import { type DeliveryRow, lockKeys, lockRows, nameOf, type OrderKey, settleKeys } from '../order/order-keys.ts';
 import { STATUS_CODES } from '../states.ts';
 import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 import { recordOne } from './record-one.ts';
@@ -41,6 +51,7 @@ async function recordTogether(
   const run: Run = { queries, dialect, counts, recorded, wakes: [], nowMs };
   const orderKeys = orderKeysOf(dialect, made);
   if (orderKeys.length > 0) await lockKeys(queries, dialect, orderKeys);
+  orderKeys.push(...(await lockNewKeys(queries, dialect, made, orderKeys)));
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
   // A payment that supersedes some of them takes its locks in the order of the rows, and not by how an attempt ended.
@@ -74,6 +85,38 @@ function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey
       ? []
       : { entity: entityKey(dialect, entityId), key: dialect.bindUuid(orderKey) };
   });
+}
+
+const keyColumns = new Columns({ key: uuid('order_key') });
+
+/**
+ * Deliveries whose webhook moved during the attempt may have another key now. It is locked after the others: two
+ * transactions that wait for each other because of that are repeated.
+ */
+async function lockNewKeys(
+  queries: Queries,
+  dialect: Dialect,
+  made: readonly AttemptRecord[],
+  locked: readonly OrderKey[],
+): Promise<OrderKey[]> {
+  if (locked.length === 0) return [];
+  const known = new Set(locked.map((key) => nameOf(dialect, key)));
+  const keyed = made.filter(({ delivery }) => delivery.orderKey !== null);
+  const found: OrderKey[] = [];
+  for (const [entityId, some] of Map.groupBy(keyed, ({ delivery }) => delivery.entityId)) {
+    const entity = entityKey(dialect, entityId);
+    for (const chunk of chunks(some)) {
+      const rows = await keyColumns.all(
+        queries,
+        `select ${keyColumns.list} from queue
+         where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)} and order_key is not null`,
+        [entity, ...chunk.map(({ delivery }) => deliveryKey(dialect, delivery)[1])],
+      );
+      found.push(...rows.map(({ key }) => ({ entity, key })).filter((key) => !known.has(nameOf(dialect, key))));
+    }
+  }
+  if (found.length > 0) await lockKeys(queries, dialect, found);
+  return found;
 }
 
 /** Two instances that record the same deliveries take their rows in the same order. */

@@ -16,7 +16,7 @@ import {
 } from '../../database/sql.ts';
 import { RETRACTED_BY_ID } from '../../events/read.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
-import { BLOCKED, wakeHeads } from '../heads.ts';
+import { BLOCKED, repeatIfHeadChanged, requireUnchangedHeads, wakeHeads } from '../heads.ts';
 import { settleKeys } from '../order/order-keys.ts';
 import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 
@@ -37,7 +37,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
   const { dialect } = db;
   const hex = hexOfId('dlv', deliveryId);
   if (hex === null) return Promise.resolve(false);
-  return db.transaction(async (queries) => {
+  const work = async (queries: Queries) => {
     const entity = entityKey(dialect, entityId);
     const id = dialect.bindUuid(hex);
     const head = await headColumns.get(
@@ -53,7 +53,8 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
     await rejectOutdated(queries, dialect, entity, id);
     // None where retention has removed it meanwhile.
     return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo: head.webhookNo }], null)) > 0;
-  });
+  };
+  return repeatIfHeadChanged(() => db.transaction(work));
 }
 
 function requireOpen(entityId: string, { webhookNo, webhookId, blocked }: RowOf<typeof headColumns>): void {
@@ -196,6 +197,12 @@ export async function queueAgain(
   await writePlaces(queries, dialect, places);
   // Another redelivery may have queued one of them first, which leaves its place here empty.
   const promoted = await settleKeys(queries, dialect, keysOf(dialect, rejoining), nowMs);
+  await requireUnchangedHeads(
+    queries,
+    dialect,
+    rejoining.filter(({ agreement }) => agreement !== null),
+    targets.map(({ webhookNo }) => ({ entityId, webhookNo })),
+  );
   const wakes = targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true }));
   await wakeHeads(queries, dialect, [...wakes, ...promoted]);
   await counts.write(queries);

@@ -1,7 +1,7 @@
 import { eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, entityKey, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
-import { joinKeys, type OrderKey, orderKeyOf, type Place, subjectsOf } from '../order/order-keys.ts';
+import { joinKeys, type OrderKey, orderKeyOf, type Scope, type Subjects, subjectsOf } from '../order/order-keys.ts';
 
 /**
  * Redeliveries of payments: they join the order key of their payment again, so that its next revision and its retraction
@@ -9,10 +9,7 @@ import { joinKeys, type OrderKey, orderKeyOf, type Place, subjectsOf } from '../
  */
 
 /** A completed delivery that is about to return to the queue, with its place there. */
-export type Rejoining = { readonly entityId: string; readonly id: SqlUuid; readonly key: SqlUuid } & Pick<
-  Place,
-  'agreement' | 'payment'
->;
+export type Rejoining = Scope & Subjects & { readonly entityId: string; readonly id: SqlUuid; readonly key: SqlUuid };
 
 const idColumns = new Columns({ id: uuid('id'), webhookNo: integer('webhook_no') });
 
@@ -66,7 +63,8 @@ export async function findRejoining(
       const about = subjects.get(eventNumber(hexOf(id)));
       const scope = scopes.get(webhookNo);
       const key = about === undefined || scope === undefined ? null : orderKeyOf(dialect, about, scope);
-      if (about !== undefined && key !== null) found.push({ entityId, id, key, ...about });
+      if (about === undefined || scope === undefined || key === null) continue;
+      found.push({ entityId, id, key, ...about, ...scope });
     }
   }
   return found;
