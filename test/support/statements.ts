@@ -30,6 +30,8 @@ const CHANGES = /\b(?:update|delete from|insert into)\s+([a-z_]+)/;
 const LISTS_ROWS = /^\s*insert into [a-z_]+\s+\([^)]*\)\s*values/;
 /** A subselect whose entity is that of a row of another subselect. */
 const CORRELATED = /\(select .*?\bfrom ([a-z_]+) (\w+)\s+where \2\.entity_id = \w+\.entity_id.*\bfrom \(select /s;
+/** A subselect for a value that takes its entity from the outer row. Citus rejects it in a statement that locks rows. */
+const CORRELATED_VALUE = /(?<!exists )\(select [^()]*\bfrom ([a-z_]+) (\w+)\s+where \2\.entity_id = \w+\.entity_id/;
 const CLOCK = /timestamp\(\)|random\(/;
 
 /** What Citus would refuse in a statement, or send to every worker; nothing for most. */
@@ -54,6 +56,7 @@ export function errorsOf(sql: string): string[] {
   if (distributed.length > 0 && conditional.some(([text]) => CLOCK.test(text))) {
     errors.push('the clock is read within case or coalesce');
   }
-  if (isDistributed(CORRELATED.exec(sql)?.[1] ?? '')) errors.push('a subselect does not name its entity by itself');
+  const apart = CORRELATED.exec(sql) ?? (isLocking ? CORRELATED_VALUE.exec(sql) : null);
+  if (isDistributed(apart?.[1] ?? '')) errors.push('a subselect does not name its entity by itself');
   return errors;
 }

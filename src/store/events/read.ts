@@ -25,11 +25,13 @@ import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatch
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
-/** The id that the sender of the retraction chose, if there is one. */
 /** A retraction can be outdated too, but not retracted. */
 export const RETRACTED_BY = `case when event <> '${RETRACTION}' then outdated_by end`;
-export const RETRACTED_BY_ID =
-  '(select r.event_id from events r where r.entity_id = events.entity_id and r.no = events.outdated_by)';
+/**
+ * The id that the sender of the retraction chose, if there is one. The subselect names the entity by the first parameter:
+ * Citus rejects a statement that locks events and takes the entity of a subselect from their rows.
+ */
+export const RETRACTED_BY_ID = '(select r.event_id from events r where r.entity_id = $1 and r.no = events.outdated_by)';
 
 const eventColumns = new Columns({
   no: uuid('no'),

@@ -138,6 +138,10 @@ describe('every statement of the store on Citus', () => {
       'select (select min(due_ms) from queue q where q.entity_id = h.entity_id) from (select entity_id from queue_heads where entity_id = $1) h',
       'a subselect does not name its entity by itself',
     ],
+    [
+      'select no, (select r.no from events r where r.entity_id = events.entity_id and r.no = outdated_by) from events where entity_id = $1 for update',
+      'a subselect does not name its entity by itself',
+    ],
   ])('is checked: %s', (sql, error) => {
     expect(errorsOf(sql)).toEqual([error]);
   });
