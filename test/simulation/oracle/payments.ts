@@ -26,5 +26,5 @@ export function lastingWebhooks(evidence: Evidence, payment: PaymentModel): Regi
 function isForgotten(evidence: Evidence, payment: PaymentModel): boolean {
   const { removedEvents } = evidence.findings.view;
   if (payment.heldEventId !== null && removedEvents.has(payment.heldEventId)) return true;
-  return evidence.factsOf(payment).some(({ wasRemoved, state }) => wasRemoved && state !== 'final');
+  return evidence.factsOf(payment).some(({ wasForgotten }) => wasForgotten);
 }

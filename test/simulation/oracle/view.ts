@@ -34,8 +34,8 @@ export type FactView = {
   readonly transactionHash: string;
   readonly state: string;
   readonly revision: number;
-  /** Whether retention has removed it, or an earlier one of the same payment. */
-  readonly wasRemoved: boolean;
+  /** Whether retention removed it, or an earlier one of the same payment, when it was not final. */
+  readonly wasForgotten: boolean;
 };
 
 export type StoreView = {
@@ -115,11 +115,11 @@ export async function readView(db: Database): Promise<StoreView> {
 }
 
 function factsOf(stored: readonly FactRow[], removed: readonly FactRow[]): FactView[] {
-  const removedIds = new Set(removed.map(({ id }) => id));
+  const forgotten = new Set(removed.flatMap(({ id, state }) => (state === 'final' ? [] : id)));
   const latest = new Map([...removed, ...stored].map((row) => [row.id, row]));
   return [...latest.values()].map(({ id, transaction_hash, state, revision }) => ({
     ...{ factId: id, transactionHash: transaction_hash, state, revision: Number(revision) },
-    wasRemoved: removedIds.has(id),
+    wasForgotten: forgotten.has(id),
   }));
 }
 
