@@ -33,6 +33,7 @@ function real<Value>(work: () => Promise<Value>): Promise<Value> {
 
 export async function openPostgresStore(): Promise<OpenedStore> {
   const admin = new SQL(base, { max: 1 });
+  world.calls.isStarting = true;
   template ??= await world.until(asNobody(() => real(() => makeTemplate(admin))));
   const name = `paybell_simulation_${process.pid}_${++opened}`;
   const source = template;
@@ -44,6 +45,7 @@ export async function openPostgresStore(): Promise<OpenedStore> {
       }),
     ),
   );
+  world.calls.isStarting = false;
   world.isBlocked = () => areBlocked(admin, name);
   return {
     db: counted(db),
@@ -58,6 +60,7 @@ export async function openPostgresStore(): Promise<OpenedStore> {
 
 async function makeTemplate(admin: SQL): Promise<string> {
   const name = `paybell_simulation_${process.pid}_template`;
+  await admin.unsafe(`drop database if exists ${name}`);
   await admin.unsafe(`create database ${name}`);
   const db = await openPostgres({ url: urlOf(name), deadlineMs: DEADLINE_MS });
   await migrate(db);

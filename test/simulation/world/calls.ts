@@ -5,10 +5,14 @@ const clearRealTimeout = globalThis.clearTimeout;
 /** How long to wait for an answer at a time, and for how many times at most: a call may wait for work of this process. */
 const PATIENCE_MS = 5;
 const MOST_WAITS = 60;
+/** Two minutes: a migration waits for nothing but the server, which may be slow on a busy machine. */
+const MOST_WAITS_AT_START = 24_000;
 
 /** Calls of a real server that are under way: virtual time stands still for them. */
 export class RealCalls {
   pending = 0;
+  /** While the store is opened. */
+  isStarting = false;
   #answered = Promise.withResolvers<void>();
   #waits = 0;
 
@@ -39,7 +43,7 @@ export class RealCalls {
     clearRealTimeout(timer);
     this.#waits = isAnswered ? 0 : this.#waits + 1;
     if (isAnswered) return 'answered';
-    return this.#waits % MOST_WAITS === 0 ? 'overdue' : 'waiting';
+    return this.#waits % (this.isStarting ? MOST_WAITS_AT_START : MOST_WAITS) === 0 ? 'overdue' : 'waiting';
   }
 
   #end(): void {
