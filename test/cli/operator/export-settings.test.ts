@@ -97,13 +97,15 @@ onSuiteEngine('the options of webhooks and the settings of endpoints in an expor
 
   test('name the headers that no endpoint may have', async () => {
     const copy = await newEntity(store.db);
-    const file = JSON.stringify({ endpoint: { postUrl: BILLING, headerNames: ['x_gate', 'webhook_id', 'Host'] } });
+    const webhook = { event: 'TransferCreated', networkId: 1, postUrl: BILLING };
+    const endpoint = { postUrl: BILLING, headerNames: ['x_gate', 'webhook_id', 'Host'] };
+    const file = `${JSON.stringify(webhook)}\n${JSON.stringify({ endpoint })}`;
     const { exitCode, stderr } = await importInto(copy, file);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
       stderr:
-        `line 1: set the headers of ${BILLING} again, their values are not in the file: x_gate\n` +
-        `line 1: Paybell rejects these header names of ${BILLING}, choose others: webhook_id, Host\n`,
+        `line 2: set the headers of ${BILLING} again, their values are not in the file: x_gate\n` +
+        `line 2: Paybell rejects these header names of ${BILLING}, choose others: webhook_id, Host\n`,
     });
   });
 
