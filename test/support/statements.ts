@@ -17,11 +17,21 @@ export function recordStatements(db: Database, texts: Set<string>): Database {
   };
   return alteredStore(db, {
     dialect: citusDialect(db.dialect),
-    all: (sql, params) => db.all(add(sql), params),
+    all: (sql, params) => readAsShard(db, sql) ?? db.all(add(sql), params),
     get: (sql, params) => db.get(add(sql), params),
     snapshot: (work) => db.snapshot((queries) => work(recorded(queries))),
     transaction: (work, options) => db.transaction((queries) => work(recorded(queries)), options),
   });
+}
+
+const SHARD_COMMAND = /run_command_on_(?:colocated_)?placements\('(\w+)'(?:, '(\w+)')?,\s*\$command\$(.*)\$command\$/s;
+
+/** Runs the command for every shard on the tables themselves, as if they were the only shard. Null for other statements. */
+function readAsShard<Row>(db: Database, sql: string): Promise<Row[]> | null {
+  const [, first, second, command] = SHARD_COMMAND.exec(sql) ?? [];
+  if (first === undefined || command === undefined) return null;
+  const text = command.replaceAll('%1$s', first).replaceAll('%2$s', second ?? '');
+  return db.all<Row>(`select cast((${text}) as text) as result`);
 }
 
 const TABLES = /\b(?:from|join|update|into|using)\s+(?:lateral\s+)?([a-z_]+)/g;

@@ -3,20 +3,23 @@ import { type Database, type Reads, type SqlUuid, StoreUnavailableError } from '
 /** One table, or two that one statement reads: an entity has its rows of both in shards on the same worker. */
 type Tables = readonly [string] | readonly [string, string];
 
+/** `select` gets the names of the tables, or of a shard of each. */
+type OfShards = { readonly tables: Tables; readonly select: (...shards: readonly string[]) => string };
+
 /**
  * For reads over all entities, on Citus while a worker is down: the rows of those that can be reached. Citus itself refuses a
- * statement that needs a worker which is down. `select` gets the names of the tables, or of a shard of each.
+ * statement that needs a worker which is down.
  */
 export async function readReachable<Row>(
   db: Database,
   read: (reads: Pick<Reads, 'all'>) => Promise<Row[]>,
-  { tables, select }: { readonly tables: Tables; readonly select: (...shards: readonly string[]) => string },
+  { tables, select }: OfShards,
 ): Promise<Row[]> {
   try {
     return await read(db);
   } catch (error) {
     if (!db.dialect.isDistributed || !(error instanceof StoreUnavailableError)) throw error;
-    return readEachShard(db, tables, select('%1$s', '%2$s'), error);
+    return readEachShard(db, { tables, select }, error);
   }
 }
 
@@ -34,17 +37,19 @@ export function inOrderOf<Head extends { readonly entity: SqlUuid; readonly webh
   );
 }
 
-/** Without parameters, which the command cannot have: `select` holds nothing but what the store itself has made. */
-async function readEachShard<Row>(
+/**
+ * Reads each shard by itself, on Citus: also the way for a statement that Citus cannot plan over all of them. It has no parameters,
+ * which the command cannot have: `select` holds nothing but what the store itself has made.
+ */
+export async function readEachShard<Row>(
   db: Database,
-  tables: Tables,
-  select: string,
-  cause: StoreUnavailableError,
+  { tables, select }: OfShards,
+  cause = new StoreUnavailableError('no worker of Citus responds'),
 ): Promise<Row[]> {
   const run = tables.length === 1 ? 'run_command_on_placements' : 'run_command_on_colocated_placements';
   const shards = await db.all<{ result: string }>(
     `select result from ${run}(${tables.map((table) => `'${table}'`).join(', ')},
-       $command$ select coalesce(json_agg(found), '[]') from (${select}) found $command$) where success`,
+       $command$ select coalesce(json_agg(found), '[]') from (${select('%1$s', '%2$s')}) found $command$) where success`,
   );
   // Not one worker can be reached: that is an outage like any other.
   if (shards.length === 0) throw cause;

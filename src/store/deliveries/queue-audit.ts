@@ -1,6 +1,6 @@
 import type { Database, SqlUuid } from '../database/database.ts';
-import { readReachable } from '../database/reachable-shards.ts';
-import { Columns, integer, nullable, planForClaims, text, uuid } from '../database/sql.ts';
+import { readEachShard } from '../database/reachable-shards.ts';
+import { Columns, integer, nullable, planForClaims, type RowOf, text, uuid } from '../database/sql.ts';
 import { isFullLookSql } from './claim/claim-heads.ts';
 import { wakeHeads } from './heads.ts';
 import { lockKeys, type OrderKey, settleKeys } from './order/order-keys.ts';
@@ -38,6 +38,7 @@ const foundColumns = new Columns({
   /** Rows of the page. */
   rows: nullable(integer('page_rows')),
 });
+type Found = RowOf<typeof foundColumns>;
 
 type Names = { readonly queue: string; readonly heads: string };
 type From = { readonly entity: string; readonly id: string; readonly now: string };
@@ -49,6 +50,9 @@ type From = { readonly entity: string; readonly id: string; readonly now: string
 function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now }: From): string {
   const nothing = `cast(null as ${dialect.uuid})`;
   const key = { entity_id: 'w.entity_id', webhook_no: 'w.webhook_no' };
+  const head = dialect.isDistributed
+    ? `join ${heads} h on h.entity_id = w.entity_id and h.webhook_no = w.webhook_no`
+    : dialect.lookUp('cross join', heads, 'h', key);
   // The row of an older generation is due since the last resume, which is not stored. A hint may be a minute ahead then.
   const isDue = `(w.generation < h.generation or w.due_ms <= ${now} - ${OVERDUE_MS})`;
   const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
@@ -65,7 +69,7 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
       order by entity_id desc, id desc limit 1) last_row
     union all
     select 'hidden', w.entity_id, ${nothing}, w.webhook_no, ${nothing}, null
-    from waiting w ${dialect.lookUp('cross join', heads, 'h', key)}
+    from waiting w ${head}
     where h.blocked + 0 = 0 and ${isDue} and (${isLater} or ${isBefore})
     union all
     select 'parked', p.entity_id, ${nothing}, null, p.order_key, null from parked p
@@ -76,35 +80,14 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
 /** Audits the rows after the cursor, as many as one statement reads. */
 export async function auditPage(db: Database, after: AuditCursor): Promise<Audited> {
   const { dialect } = db;
-  const found = await readReachable(
-    db,
-    () =>
-      db.longReads.snapshot(async (queries) => {
-        const nowMs = await planForClaims(queries, dialect);
-        const from = { entity: '$1', id: '$2', now: 'cast($3 as bigint)' };
-        const sql = pageText(db, { queue: 'queue', heads: 'queue_heads' }, from);
-        return foundColumns.all(queries, `select ${foundColumns.list} from (${sql}) found`, [
-          dialect.bindUuid(after.entity),
-          dialect.bindUuid(after.id),
-          nowMs,
-        ]);
-      }),
-    {
-      tables: ['queue', 'queue_heads'],
-      select: (queue = '', heads = '') => {
-        const from = { entity: `cast('${after.entity}' as uuid)`, id: `cast('${after.id}' as uuid)` };
-        const sql = pageText(db, { queue, heads }, { ...from, now: dialect.nowMs });
-        return `select ${foundColumns.list} from (${sql}) found`;
-      },
-    },
-  );
+  const found = await (dialect.isDistributed ? readPages(db, after) : readPage(db, after));
   let hidden = 0;
   let parked = 0;
   for (const { kind, entity, no, key } of found) {
     if (kind === 'hidden' && no !== null) hidden += await resetHints(db, entity, no);
     if (kind === 'parked' && key !== null) parked += await passTurn(db, { entity, key });
   }
-  // Each worker that responds has a page. The next one starts where the first full page ends, so that none skips a row.
+  // On Citus, each shard has a page. The next one starts where the first full page ends, so that none skips a row.
   const ends = found.flatMap(({ kind, entity, id, rows }) =>
     kind === 'end' && id !== null && rows === dialect.limits.audited
       ? [{ entity: dialect.hexOf(entity), id: dialect.hexOf(id) }]
@@ -112,6 +95,27 @@ export async function auditPage(db: Database, after: AuditCursor): Promise<Audit
   );
   ends.sort((a, b) => (a.entity + a.id < b.entity + b.id ? -1 : 1));
   return { hidden, parked, next: ends[0] ?? null };
+}
+
+function readPage(db: Database, { entity, id }: AuditCursor): Promise<Found[]> {
+  const { dialect } = db;
+  return db.longReads.snapshot(async (queries) => {
+    const nowMs = await planForClaims(queries, dialect);
+    const from = { entity: '$1', id: '$2', now: 'cast($3 as bigint)' };
+    const sql = pageText(db, { queue: 'queue', heads: 'queue_heads' }, from);
+    const parameters = [dialect.bindUuid(entity), dialect.bindUuid(id), nowMs];
+    return foundColumns.all(queries, `select ${foundColumns.list} from (${sql}) found`, parameters);
+  });
+}
+
+/** A page of each shard: Citus plans no statement over all shards that compares the rows of a page with others. */
+function readPages(db: Database, { entity, id }: AuditCursor): Promise<Found[]> {
+  const from = { entity: `cast('${entity}' as uuid)`, id: `cast('${id}' as uuid)`, now: db.dialect.nowMs };
+  return readEachShard(db, {
+    tables: ['queue', 'queue_heads'],
+    select: (queue = '', heads = '') =>
+      `select ${foundColumns.list} from (${pageText(db, { queue, heads }, from)}) found`,
+  });
 }
 
 /** From now on the next claim looks at the whole queue of the head. */

@@ -16,6 +16,8 @@ import {
   newReceiver,
 } from '../../support/deliveries.ts';
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
+import { POSTGRES_ONLY } from '../../support/requirements.ts';
+import { recordStatements } from '../../support/statements.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 const HOUR_MS = 3_600_000;
@@ -68,6 +70,14 @@ onEveryEngine('the audit of the queue', (store) => {
       [entityKey(store.db.dialect, entityId)],
     );
     expect(Object.values(head ?? {}).map(Number)).toEqual([0, 0, 0, 0]);
+  });
+
+  test.skipIf(store.engine === 'sqlite')(`finds it in a shard of Citus too ${POSTGRES_ONLY}`, async () => {
+    const { entityId, nowMs } = await overdue();
+    await hideAll(entityId, nowMs);
+    const db = store.db.dialect.isDistributed ? store.db : recordStatements(store.db, new Set());
+    expect(await audit(db)).toMatchObject({ hidden: 1, parked: 0 });
+    expect(await audit(db)).toMatchObject({ hidden: 0, parked: 0 });
   });
 
   test('finds a due delivery below the mark of its head, which claims pass over', async () => {
