@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { healthSchema, noticeUrlSchema, testResponseSchema } from '../contract/webhook-health.ts';
 import type {
   newWebhookOptionsSchema,
+  replacedWebhookOptionsSchema,
   webhookOptionsChangeSchema,
   webhookOptionsReplacementSchema,
   webhookOptionsSchema,
@@ -28,6 +29,7 @@ export type WebhookMatch = Match<typeof webhookMatchSchema>;
 export type WebhookUpdate = Body<typeof webhookUpdateSchema>;
 export type WebhookBulkUpdate = Body<typeof webhookBulkUpdateSchema>;
 export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
+export type ReplacedWebhookOptions = z.output<typeof replacedWebhookOptionsSchema>;
 export type WebhookOptionsReplacement = z.input<typeof webhookOptionsReplacementSchema>;
 export type WebhookOptionsChange = z.input<typeof webhookOptionsChangeSchema>;
 export type NewWebhookOptions = z.input<typeof newWebhookOptionsSchema>;
@@ -127,7 +129,7 @@ export class Webhooks {
     webhookId: string,
     replacement: WebhookOptionsReplacement,
     options?: CallOptions,
-  ): Promise<WebhookOptions> {
+  ): Promise<ReplacedWebhookOptions> {
     return this.#transport.call({ method: 'PUT', path: `${ONE}/options`, id: webhookId, json: replacement }, options);
   }
 

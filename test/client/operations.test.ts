@@ -64,7 +64,10 @@ onSuiteEngine('every method of the client', (store) => {
     expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });
 
     const options = { finality: 12, filter: { token: ['USDC'], amount: { min: '10' } } };
-    expect(await webhooks.replaceOptions(webhookId, options)).toEqual(options);
+    expect(await webhooks.replaceOptions(webhookId, options)).toEqual({
+      ...options,
+      appliesTo: 'payments first seen after this change',
+    });
     expect(await webhooks.options(webhookId)).toEqual(options);
     expect(await webhooks.changeMatching({ webhookId }, { options: { filter: null } })).toEqual({ totalResults: 1 });
     expect(await webhooks.options(webhookId)).toEqual({ finality: 12, filter: null });

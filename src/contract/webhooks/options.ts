@@ -104,6 +104,29 @@ export const webhookOptionsSchema = z
 
 export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
 
+/** The payments that a change of the finality concerns, for people to read. */
+export const FINALITY_APPLIES_TO = 'payments first seen after this change';
+
+/** The response to a replacement. */
+export const replacedWebhookOptionsSchema = webhookOptionsSchema
+  .extend({
+    appliesTo: z
+      .literal(FINALITY_APPLIES_TO)
+      .optional()
+      .meta({
+        description:
+          'Present if the finality changed. Paybell delivers a payment at the finality that the webhook had when the ' +
+          'payment was first seen.',
+      }),
+  })
+  .meta({
+    id: 'ReplacedWebhookOptions',
+    description: 'The options of a webhook after a replacement.',
+    example: { ...example, appliesTo: FINALITY_APPLIES_TO },
+  });
+
+export type ReplacedWebhookOptions = z.output<typeof replacedWebhookOptionsSchema>;
+
 /** Of one webhook, as a whole. */
 export const webhookOptionsReplacementSchema = z.strictObject({ finality, filter }, ofObject).meta({
   id: 'WebhookOptionsReplacement',

@@ -1,4 +1,9 @@
-import type { WebhookOptions, WebhookOptionsReplacement } from '../../contract/webhooks/options.ts';
+import {
+  FINALITY_APPLIES_TO,
+  type ReplacedWebhookOptions,
+  type WebhookOptions,
+  type WebhookOptionsReplacement,
+} from '../../contract/webhooks/options.ts';
 import type { Database } from '../database/database.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { assignFilter, isSameFilter } from './filters.ts';
@@ -27,7 +32,7 @@ export function replaceOptions(
   webhookId: string,
   { filter, finality = null }: WebhookOptionsReplacement,
   change: Change,
-): Promise<WebhookOptions | null> {
+): Promise<ReplacedWebhookOptions | null> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const [found] = await readStoredOptions(queries, entityId, [webhookId]);
@@ -46,7 +51,7 @@ export function replaceOptions(
       before: { options: before },
       after: { options: after },
     });
-    return after;
+    return before.finality === after.finality ? after : { ...after, appliesTo: FINALITY_APPLIES_TO };
   });
 }
 

@@ -115,7 +115,7 @@ test('webhooks create and update set the finality, which stays when the filter c
   await runJson(['webhooks', 'update', webhookId, '--filter', '{"token":["USDC"]}']);
   expect(await optionsOf(webhookId)).toEqual({ finality: 12, filter: { token: ['USDC'] } });
   expect((await paybell(['webhooks', 'update', webhookId, '--finality', 'safe'])).stdout).toBe(
-    `Updated ${webhookId}: its finality is safe\n`,
+    `Updated ${webhookId}: its finality is safe for payments first seen after this change\n`,
   );
   const all = ['webhooks', 'update', '--post-url', `${HOOK}/g`, '--finality', 'default'];
   expect(await paybell(all)).toEqual({ exitCode: 0, stdout: '1 webhook updated.\n', stderr: '' });

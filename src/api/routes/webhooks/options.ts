@@ -1,5 +1,6 @@
 import { Problem } from '../../../contract/problems.ts';
 import {
+  replacedWebhookOptionsSchema,
   type WebhookOptions,
   webhookOptionsReplacementSchema,
   webhookOptionsSchema,
@@ -30,10 +31,11 @@ const replace = operation({
   operationId: 'replaceWebhookOptions',
   tag: 'Webhooks',
   summary: 'Replace the options of a webhook',
-  description: 'Applies to events that are accepted from now on. Deliveries that exist already are sent as they are.',
+  description:
+    'Applies to events that are accepted from now on. Deliveries that exist already are sent as they are. A new finality applies to payments first seen after this change.',
   permission: 'webhooks:write',
   body: webhookOptionsReplacementSchema,
-  responses: { 200: { description: 'The options', schema: webhookOptionsSchema } },
+  responses: { 200: { description: 'The options', schema: replacedWebhookOptionsSchema } },
   problems: ['not_found', 'conflict'],
   handle: async ({ context, caller, id, body }) =>
     json(200, found(await replaceOptions(context.db, caller.entityId, id, body, changeBy(context, caller)))),
@@ -42,7 +44,7 @@ const replace = operation({
 export const webhookOptionsOperations = [read, replace];
 
 /** The same for an id of another entity and for an unknown id. */
-function found(options: WebhookOptions | null): WebhookOptions {
+function found<Options extends WebhookOptions>(options: Options | null): Options {
   if (options === null) throw new Problem('not_found', 'There is no webhook with this id.');
   return options;
 }

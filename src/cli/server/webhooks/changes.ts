@@ -84,7 +84,9 @@ async function updateOne(client: Paybell, webhookId: string, update: WebhookBulk
   if (json) return printJson({ ...webhook, options: { finality, filter } });
   const changed = [
     ...(postUrl === undefined ? [] : [`its URL is ${webhook.postUrl}`]),
-    ...(options.finality === undefined ? [] : [`its finality is ${showFinality(finality)}`]),
+    ...(options.finality === undefined
+      ? []
+      : [`its finality is ${showFinality(finality)} for payments first seen after this change`]),
     ...(options.filter === undefined
       ? []
       : [filter === null ? 'it has no filter.' : `its filter is: ${showFilter(filter)}`]),

@@ -61,9 +61,12 @@ onSuiteEngine('the finality of a webhook', (store) => {
   test('is given with the registration, replaced with the options, and reset by null or by leaving it out', async () => {
     const webhookId = await idOf('TransferProcessed', { finality: 'safe' });
     expect(await finalityOf(webhookId)).toBe('safe');
+    const appliesTo = 'payments first seen after this change';
     for (const finality of [2, 12, 1_000, 'final', 'seen', 'safe']) {
       const response = await put(webhookId, { filter: null, finality });
-      expect([response.status, await response.json()]).toEqual([200, { finality, filter: null }]);
+      expect([response.status, await response.json()]).toEqual([200, { finality, filter: null, appliesTo }]);
+      // A change of the filter alone, or none, says nothing about payments.
+      expect(await (await put(webhookId, { filter: null, finality })).json()).toEqual({ finality, filter: null });
       expect(await finalityOf(webhookId)).toBe(finality);
     }
     for (const reset of [{ finality: null }, {}]) {
@@ -71,6 +74,7 @@ onSuiteEngine('the finality of a webhook', (store) => {
       expect(await (await put(webhookId, { filter: null, ...reset })).json()).toEqual({
         finality: 'seen',
         filter: null,
+        appliesTo,
       });
     }
   });
