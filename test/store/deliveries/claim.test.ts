@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
-import type { Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
+import type { Database, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
@@ -42,6 +42,19 @@ onEveryEngine('looking for what is due', (store) => {
   const look = async (most = 100, after = FIRST_HEAD) => {
     const { due, nextInMs } = await findDueHeads(store.db, after, most);
     return { names: due.map(({ destination }) => destination), last: due.at(-1)?.cursor ?? after, nextInMs };
+  };
+
+  /** Calls back once a claim has read the queue, before it notes what it saw. */
+  const afterLook = (onRead: () => unknown): Database => {
+    const altered = (queries: Queries): Queries =>
+      alteredQueries(queries, {
+        all: async (sql, params) => {
+          const rows = await queries.all(sql, params);
+          if (sql.startsWith('with wanted (entity_id, webhook_no')) await onRead();
+          return rows as never;
+        },
+      });
+    return alteredStore(store.db, { transaction: (work) => store.db.transaction((queries) => work(altered(queries))) });
   };
 
   test('finds each webhook with something due, and says when the next one has', async () => {
@@ -94,7 +107,8 @@ onEveryEngine('looking for what is due', (store) => {
   onPostgres('finds what is committed while a look that cannot see it puts the webhook off', async () => {
     const entityId = await withDestinations(['a.example']);
     const destination = destinationKey(entityId, 'https://a.example/');
-    const claimAll = (leaseMs: number) => claimDeliveries(store.db, [{ destination, most: 9 }], leaseMs);
+    const claimAll = (leaseMs: number, db: Database = store.db) =>
+      claimDeliveries(db, [{ destination, most: 9 }], leaseMs);
     await acceptMany(store.db, entityId, 1);
     const [first] = (await claimAll(1)).claimed;
     if (first === undefined) throw new Error('nothing was claimed');
@@ -103,8 +117,9 @@ onEveryEngine('looking for what is due', (store) => {
     const { looking } = await store.db.transaction(async (queries) => {
       await acceptEvents(queries, store.db.dialect, [newEvent(entityId)]);
       // It claims the first again and wants to put the webhook off to the end of that lease.
-      const started = claimAll(LEASE_MS);
-      await Bun.sleep(100);
+      const { promise: read, resolve } = Promise.withResolvers<void>();
+      const started = claimAll(LEASE_MS, afterLook(resolve));
+      await read;
       return { looking: started };
     });
     await looking;
@@ -117,17 +132,7 @@ onEveryEngine('looking for what is due', (store) => {
     const entityId = await withDestinations(['a.example']);
     const destination = destinationKey(entityId, 'https://a.example/');
     await acceptMany(store.db, entityId, 1);
-    const afterLook = (queries: Queries): Queries =>
-      alteredQueries(queries, {
-        all: async (sql, params) => {
-          const rows = await queries.all(sql, params);
-          if (sql.startsWith('with wanted (entity_id, webhook_no')) await acceptMany(store.db, entityId, 1);
-          return rows as never;
-        },
-      });
-    const looking = alteredStore(store.db, {
-      transaction: (work) => store.db.transaction((queries) => work(afterLook(queries))),
-    });
+    const looking = afterLook(() => acceptMany(store.db, entityId, 1));
     expect((await claimDeliveries(looking, [{ destination, most: 9 }], LEASE_MS)).claimed).toHaveLength(1);
     expect((await look()).names).toEqual([destination]);
     expect((await claimDeliveries(store.db, [{ destination, most: 9 }], LEASE_MS)).claimed).toHaveLength(1);
