@@ -39,7 +39,7 @@ const CASES: Readonly<Record<string, { readonly logs: readonly Log[]; readonly s
           [`invoice-${n}`, true, true, TOKEN, address(n * 7_919 + 1), BigInt(n), 1n, '0x'],
         ),
       })),
-      sources: [sourceOf({ preset: 'loop' })],
+      sources: [sourceOf({ preset: 'loop', where: { token: [TOKEN] } })],
     },
   };
 

@@ -129,7 +129,11 @@ function definitionFields({ events }: SourceRules) {
     preset: z
       .enum(PRESETS, { error: `must be one of ${PRESETS.join(', ')}` })
       .optional()
-      .meta({ description: 'A contract that Paybell knows how to read. Instead of `abi` and `event`.' }),
+      .meta({
+        description:
+          'A contract that Paybell knows how to read. Instead of `abi` and `event`. With `request-network`, `loop` and ' +
+          '`superfluid` the payer chooses the token, so `where` must list the tokens that count.',
+      }),
     contract: z
       .string({ error: addressRule })
       .regex(/^0x[0-9a-fA-F]{40}$/, { error: addressRule })

@@ -22,7 +22,7 @@ async function newSource({ db }: TestStore, entityId: string): Promise<string> {
     contract: `0x${'1'.repeat(40)}`,
     abi: null,
     event: null,
-    where: {},
+    where: { token: [`0x${'2'.repeat(40)}`] },
     fields: {},
     fromBlock: 'latest',
     deliverHistory: false,

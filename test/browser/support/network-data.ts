@@ -45,7 +45,15 @@ export class NetworkWriter implements AsyncDisposable {
   async addPausedSource(reason: string): Promise<string> {
     const { entityId, networkId } = this;
     const definition: SourceDefinition = {
-      ...{ networkId, preset: 'loop', contract: `0x${'1'.repeat(40)}`, abi: null, event: null, where: {}, fields: {} },
+      ...{
+        networkId,
+        preset: 'loop',
+        contract: `0x${'1'.repeat(40)}`,
+        abi: null,
+        event: null,
+        where: { token: [`0x${'2'.repeat(40)}`] },
+        fields: {},
+      },
       ...{ fromBlock: 'latest', deliverHistory: false },
     };
     const prepared = { definition, topic: '0x11', topics: [], head: 100 };

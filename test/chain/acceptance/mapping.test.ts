@@ -35,13 +35,18 @@ describe.each([...SUITE_ENGINES])('what logs prove on %s', (engine) => {
     },
   );
 
-  test('a failed transfer of a loop contract is no event, and its successful one carries its id', async () => {
+  test('a transfer of a loop contract that failed, or in another token, is no event; a successful one carries its id', async () => {
     await using stage = await ChainStage.start(engine);
     const loop = await stage.chain.deploy('Loop');
     await stage.service.webhook('all', 'TransferProcessed');
-    await stage.service.source({ preset: 'loop', contract: loop.address });
-    for (const [id, success] of [['trf_failed', false] as const, ['trf_paid', true] as const]) {
-      const values = [id, success, stage.token.address, stage.payee, 5_000_000n];
+    await stage.service.source({ preset: 'loop', contract: loop.address, where: { token: stage.token.address } });
+    const worthless = await stage.chain.deploy('Token', 'uint8', [6]);
+    for (const [id, success, { address }] of [
+      ['trf_failed', false, stage.token] as const,
+      ['trf_worthless', true, worthless] as const,
+      ['trf_paid', true, stage.token] as const,
+    ]) {
+      const values = [id, success, address, stage.payee, 5_000_000n];
       const process = loop.call('process(string,bool,address,address,uint256)', values);
       await stage.chain.send(stage.chain.account(2), process);
     }
@@ -56,7 +61,8 @@ describe.each([...SUITE_ENGINES])('what logs prove on %s', (engine) => {
     await using stage = await ChainStage.start(engine);
     const proxy = await stage.chain.deploy('FeeProxy');
     await stage.service.webhook('all', 'TransferProcessed');
-    await stage.service.source({ ...stage.payments, preset: 'request-network', contract: proxy.address });
+    const where = { to: stage.payee, tokenAddress: stage.token.address };
+    await stage.service.source({ preset: 'request-network', contract: proxy.address, where });
     const values = [stage.token.address, stage.payee, 5_000_000n, '0xabcdef0123456789', 1n, stage.payee];
     const pay = proxy.call('pay(address,address,uint256,bytes,uint256,address)', values);
     await stage.chain.send(stage.chain.account(2), pay);

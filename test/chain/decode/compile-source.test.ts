@@ -186,7 +186,17 @@ describe('a preset', () => {
       where: 'must name receiver or sender: most logs of this contract are about others',
     });
     expect(errorsOf({ ...erc20({}), preset: 'request-network' }).where).toContain('must name to or paymentReference');
-    expect(errorsOf({ ...erc20({}), preset: 'loop' })).toEqual({});
+  });
+
+  test.each([
+    ['request-network', 'tokenAddress', { to: [PAYEE] }],
+    ['loop', 'token', {}],
+    ['superfluid', 'token', { receiver: [PAYEE] }],
+  ] as const)('of %s must name its tokens, because the payer chooses the token', (preset, parameter, where) => {
+    expect(errorsOf({ ...erc20({}), preset, where })).toEqual({
+      [`where.${parameter}`]: 'is required, because the payer chooses the token',
+    });
+    expect(errorsOf({ ...erc20({}), preset, where: { ...where, [parameter]: [TOKEN] } })).toEqual({});
   });
 
   test('takes more fields, and none that it fills itself', () => {
@@ -199,7 +209,7 @@ describe('a preset', () => {
   });
 
   test('of loop does not let success be anything but true', () => {
-    expect(errorsOf({ ...erc20({}), preset: 'loop', where: { success: [false] } })).toEqual({
+    expect(errorsOf({ ...erc20({}), preset: 'loop', where: { success: [false], token: [TOKEN] } })).toEqual({
       'where.success': 'is set by the preset; leave it out',
     });
   });

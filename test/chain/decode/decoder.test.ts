@@ -125,7 +125,7 @@ describe('a log of erc20', () => {
 });
 
 describe('a log of loop', () => {
-  const source = () => sourceOf({ preset: 'loop' });
+  const source = () => sourceOf({ preset: 'loop', where: { token: [TOKEN] } });
   const log = (success: boolean, inbound: boolean, id = 'invoice-7') =>
     presetLog('loop', [PAYEE, id, success, inbound, TOKEN, PAYER, 9_900_000n, 100_000n, success ? '0x' : '0x1234']);
 
@@ -169,7 +169,7 @@ describe('a log of request-network', () => {
   test('proves a payment of the hash of a reference, and no payer', async () => {
     const reference = `0x${'5'.repeat(64)}`;
     const log = presetLog('request-network', [TOKEN, PAYEE, 5_000_000n, reference, 0n, PAYER]);
-    const source = sourceOf({ preset: 'request-network', where: { to: [PAYEE] } });
+    const source = sourceOf({ preset: 'request-network', where: { to: [PAYEE], tokenAddress: [TOKEN] } });
     const [fact] = await testDecoder().decoder.decode([log], [source]);
     expect(fact?.transferId).toBe(reference);
     expect(fact?.fields).toEqual({

@@ -4,7 +4,7 @@ import type { Log } from '../../../src/chain/rpc/types.ts';
 import { CONTRACT, PAYEE, PAYER, presetLog, sourceOf, TOKEN, testDecoder, word } from '../../support/chain/logs.ts';
 
 const DECIMALS = '0x313ce567';
-const source = () => sourceOf({ preset: 'superfluid', where: { receiver: [PAYEE] } });
+const source = () => sourceOf({ preset: 'superfluid', where: { receiver: [PAYEE], token: [TOKEN] } });
 const flow = (rate: bigint, position: Partial<Log> = {}, sender = PAYER) =>
   presetLog('superfluid', [TOKEN, sender, PAYEE, rate, -rate, rate, '0x'], position);
 

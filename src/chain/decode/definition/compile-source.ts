@@ -70,10 +70,13 @@ function compileConditions(
     if (Object.hasOwn(where, name))
       errors.push({ name: `where.${name}`, message: 'is set by the preset; leave it out' });
   }
-  const { oneOf = [] } = rules ?? {};
+  const { oneOf = [], tokenParameter = null } = rules ?? {};
   if (oneOf.length > 0 && !oneOf.some((name) => Object.hasOwn(where, name))) {
     const message = `must name ${oneOf.join(' or ')}: most logs of this contract are about others`;
     errors.push({ name: 'where', message });
+  }
+  if (tokenParameter !== null && !Object.hasOwn(where, tokenParameter)) {
+    errors.push({ name: `where.${tokenParameter}`, message: 'is required, because the payer chooses the token' });
   }
   const all = { ...where, ...Object.fromEntries(fixed.map(([name, value]) => [name, [value]])) };
   const compiled = compileWhere(all, event, library, errors);

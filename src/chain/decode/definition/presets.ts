@@ -21,6 +21,8 @@ export type PresetRules = {
   readonly where: Readonly<Record<string, WhereValue>>;
   /** At least one of these is needed in `where`: the contract is used by many, and most of its logs are about others. */
   readonly oneOf: readonly string[];
+  /** The parameter that names the token. The payer chooses its value, so `where` must list the tokens that count. */
+  readonly tokenParameter: string | null;
   readonly fields: Readonly<Record<string, PresetField>>;
   /** A log in which this integer is zero moves nothing, and anyone can write one about any address. */
   readonly notZero: string | null;
@@ -36,6 +38,7 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
     kind: TRANSFER,
     where: {},
     oneOf: ['to', 'from'],
+    tokenParameter: null,
     fields: { payer: 'from', payee: 'to', amount: { from: 'value', token: null }, token: { contract: true } },
     notZero: 'value',
   },
@@ -44,6 +47,7 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
     kind: TRANSFER,
     where: {},
     oneOf: ['to', 'paymentReference'],
+    tokenParameter: 'tokenAddress',
     fields: {
       // The log has the hash of the reference, and not who paid.
       transferId: 'paymentReference',
@@ -59,6 +63,7 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
     // A transfer that failed is logged as well.
     where: { success: true },
     oneOf: [],
+    tokenParameter: 'token',
     fields: {
       transferId: 'id',
       payer: { from: 'endUser', when: 'inbound', equals: true },
@@ -74,6 +79,7 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
     kind: null,
     where: {},
     oneOf: ['receiver', 'sender'],
+    tokenParameter: 'token',
     fields: {
       agreementId: { join: ['sender', 'receiver', 'token'] },
       payer: 'sender',
