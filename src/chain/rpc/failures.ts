@@ -8,7 +8,7 @@
  * | `http_status`  | the status was not 200, and the body was no JSON-RPC                  |
  * | `rate_limited` | 429, or the JSON-RPC codes for it                                     |
  * | `too_large`    | the response has more bytes than are read                             |
- * | `garbage`      | the response was not JSON, or not what the call asked for             |
+ * | `garbage`      | the response was not JSON, nested too deeply, or not what was asked   |
  * | `wrong_chain`  | the node is on another network                                        |
  * | `rpc_error`    | the node understood the call and refused it                           |
  */

@@ -1,7 +1,12 @@
 import { RpcFailure } from './failures.ts';
+import { JsonDepth } from './json-depth.ts';
+import { MAX_BYTES } from './response-size.ts';
 
-/** Sends a JSON-RPC payload to one node and returns its body as JSON; rejects with an `RpcFailure` alone. */
-export type Exchange = (payload: unknown) => Promise<unknown>;
+/**
+ * Sends a JSON-RPC payload to one node and returns its body as JSON. Drops a body of more than `maxBytes`, and one that is
+ * nested too deeply, before it is parsed. Rejects with an `RpcFailure` alone.
+ */
+export type Exchange = (payload: unknown, maxBytes?: number) => Promise<unknown>;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -10,21 +15,18 @@ export type HttpOptions = {
   readonly fetch?: Fetch;
   /** Up to the end of the response. */
   readonly timeoutMs?: number;
-  /** More than this is not read, and the connection is dropped. */
-  readonly maxBytes?: number;
   /** The time of day, for a `Retry-After` that names a date. */
   readonly dateMs?: () => number;
 };
 
 const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 32 * 1024 * 1024;
 /** No node keeps Paybell away for longer. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 export function httpExchange(options: HttpOptions): Exchange {
   const { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch } = options;
   const { url, headers } = targetOf(options.url);
-  return async (payload) => {
+  return async (payload, maxBytes = MAX_BYTES) => {
     const connection = new AbortController();
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new RpcFailure('timeout')), timeoutMs);
@@ -38,7 +40,7 @@ export function httpExchange(options: HttpOptions): Exchange {
     };
     try {
       // Raced and not only aborted, because a response may ignore the signal.
-      return await Promise.race([exchange(fetch, url, init, options), late.promise]);
+      return await Promise.race([exchange(fetch, url, init, { ...options, maxBytes }), late.promise]);
     } catch (error) {
       connection.abort();
       throw error instanceof RpcFailure ? error : new RpcFailure('unreachable');
@@ -48,7 +50,9 @@ export function httpExchange(options: HttpOptions): Exchange {
   };
 }
 
-async function exchange(fetch: Fetch, url: string, init: RequestInit, options: HttpOptions): Promise<unknown> {
+type Limits = Pick<HttpOptions, 'dateMs'> & { readonly maxBytes: number };
+
+async function exchange(fetch: Fetch, url: string, init: RequestInit, options: Limits): Promise<unknown> {
   const response = await fetch(url, init);
   const { status } = response;
   if (status === 429) {
@@ -61,7 +65,7 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: H
       retryAfterMs: retryAfterMs(response, (options.dateMs ?? Date.now)()),
     });
   }
-  const body = parse(await readText(response, options.maxBytes ?? MAX_BYTES));
+  const body = parse(await readText(response, options.maxBytes));
   if (status === 200 && body !== undefined) return body;
   // Some nodes give a JSON-RPC error the status 400.
   if (isRefusal && typeof body === 'object' && body !== null && (Array.isArray(body) || 'error' in body)) return body;
@@ -71,11 +75,13 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: H
 async function readText(response: Response, maxBytes: number): Promise<string> {
   if (Number(response.headers.get('content-length') ?? 0) > maxBytes) throw new RpcFailure('too_large');
   const decoder = new TextDecoder();
+  const depth = new JsonDepth();
   let text = '';
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new RpcFailure('too_large');
+    if (depth.isTooDeepAfter(chunk)) throw new RpcFailure('garbage');
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -4,6 +4,7 @@ import { type Call, chainId } from './calls.ts';
 import { type FailureKind, isRateLimit, RpcFailure } from './failures.ts';
 import type { Exchange } from './http-exchange.ts';
 import { type Clock, RateLimit, SYSTEM_CLOCK } from './rate-limit.ts';
+import { maxBytesOf, mayBeLarge } from './response-size.ts';
 
 export type NodeOptions = {
   /** Known by it in `GET /chains`, in metrics and in the log, as in `8453#1`. */
@@ -32,7 +33,7 @@ export const BEHIND_LIMIT = 3;
  * One node of a network: its rate, its back-off and its health.
  *
  * A response counts as a success where any of its calls succeeded. After a failure, the node is left alone for a time that
- * doubles, and is asked for its network again. A response that was too large says nothing about the node.
+ * doubles, and is asked for its network again. A response with too many logs says nothing about the node.
  */
 export class Node {
   calls = 0;
@@ -75,7 +76,7 @@ export class Node {
       this.#noteSuccess();
       return new Outcomes(outcomes);
     } catch (error) {
-      const failure = error instanceof RpcFailure ? error : new RpcFailure('garbage');
+      const failure = failureFor(calls, error);
       this.noteFailure(failure);
       throw failure;
     }
@@ -170,7 +171,7 @@ export class Node {
     this.calls += calls.length;
     this.requests++;
     try {
-      return await this.#options.exchange(payloadOf(calls));
+      return await this.#options.exchange(payloadOf(calls), maxBytesOf(calls));
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure('unreachable');
       for (const { method } of calls) this.#options.onCall?.(this.name, method, failure.kind);
@@ -182,6 +183,12 @@ export class Node {
     this.#failures = 0;
     this.#lastOkAtMs = (this.#options.dateMs ?? Date.now)();
   }
+}
+
+/** Calls whose answers are small have no honest answer that is too large. */
+function failureFor(calls: readonly Call<unknown>[], error: unknown): RpcFailure {
+  if (!(error instanceof RpcFailure)) return new RpcFailure('garbage');
+  return error.kind === 'too_large' && !calls.some(mayBeLarge) ? new RpcFailure('garbage') : error;
 }
 
 function failureIn(outcome: Outcome | undefined): RpcFailure[] {

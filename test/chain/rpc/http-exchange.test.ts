@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { FAILURE_KINDS, RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import { type Fetch, type HttpOptions, httpExchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -116,14 +116,11 @@ test('a node that cannot be reached is unreachable', async () => {
 test('a body without an end is read up to the limit, and its connection is dropped', async () => {
   const stream = endless(1_000);
   const signals: (AbortSignal | null | undefined)[] = [];
-  const exchange = exchangeWith(
-    async (_, { signal }) => {
-      signals.push(signal);
-      return new Response(stream.body);
-    },
-    { maxBytes: 10_000 },
-  );
-  expect(await rejection(exchange({}))).toMatchObject({ kind: 'too_large' });
+  const exchange = exchangeWith(async (_, { signal }) => {
+    signals.push(signal);
+    return new Response(stream.body);
+  });
+  expect(await rejection(exchange({}, 10_000))).toMatchObject({ kind: 'too_large' });
   expect(stream.read()).toBeLessThan(20_000);
   expect(stream.isCancelled()).toBe(true);
   expect(signals[0]?.aborted).toBe(true);
@@ -136,10 +133,29 @@ test('a body whose length says that it is too large is not read', async () => {
   expect(stream.read()).toBeLessThanOrEqual(1_000);
 });
 
-test('a body of 50 MB is more than a node may send', async () => {
+test('a body of more than 16 MB is more than a node may send', async () => {
   const stream = endless(1024 * 1024);
   expect((await failureOf(new Response(stream.body))).kind).toBe('too_large');
-  expect(stream.read()).toBeLessThan(35 * 1024 * 1024);
+  expect(stream.read()).toBeLessThanOrEqual(19 * 1024 * 1024);
+});
+
+describe('30 MB of opening brackets', () => {
+  const CHUNK = 64 * 1024;
+
+  test.each(['[', '{'])('of the kind %s are dropped with the first chunk, and never parsed', async (bracket) => {
+    let chunks = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (++chunks * CHUNK >= 30 * 1024 * 1024) controller.close();
+        else controller.enqueue(new Uint8Array(CHUNK).fill(bracket.charCodeAt(0)));
+      },
+    });
+    const parse = spyOn(JSON, 'parse');
+    expect((await failureOf(new Response(body))).kind).toBe('garbage');
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect(chunks).toBeLessThan(8);
+  });
 });
 
 test('no failure names the URL or quotes the node', async () => {

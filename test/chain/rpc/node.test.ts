@@ -213,10 +213,32 @@ test('a Retry-After that is longer than the back-off is obeyed', async () => {
   expect(node.waitMs).toBe(45_000);
 });
 
-test('a response that is too large does not keep the node from being asked for less', async () => {
+const LOGS = logsOf({ fromBlock: 1, toBlock: 5, addresses: [], topics: [] });
+
+test('a response with too many logs does not keep the node from being asked for less', async () => {
   const { node } = nodeWith(fails('too_large'));
-  expect(await rejection(node.send([taggedBlock('latest')]))).toMatchObject({ kind: 'too_large' });
+  expect(await rejection(node.send([taggedBlock('latest'), LOGS]))).toMatchObject({ kind: 'too_large' });
   expect(node.waitMs).toBe(0);
+});
+
+test('a node that sends too much for a call with a small answer is failing', async () => {
+  const { node } = nodeWith(fails('too_large'));
+  expect(await rejection(node.send([taggedBlock('latest')]))).toMatchObject({ kind: 'garbage' });
+  expect(node.health).toMatchObject({ state: 'failing', lastError: 'garbage' });
+});
+
+test('16 MB are read of logs, receipts and whole blocks, and 1 MB of any other answer', async () => {
+  const limits: (number | undefined)[] = [];
+  const { node } = nodeWith(async (payload, maxBytes) => {
+    limits.push(maxBytes);
+    return each(sound)(payload);
+  });
+  const wholeBlock = { method: 'eth_getBlockByNumber', params: ['0x5', true], read: () => null };
+  await node.send([]);
+  await node.send([taggedBlock('latest')]);
+  for (const call of [LOGS, receiptOf(wordOf(1)), wholeBlock]) await node.send([taggedBlock('latest'), call]);
+  const MB = 1024 * 1024;
+  expect(limits).toEqual([MB, MB, 16 * MB, 16 * MB, 16 * MB]);
 });
 
 test('a node is behind from the third time on, until it is not', () => {

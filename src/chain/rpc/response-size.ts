@@ -1,0 +1,22 @@
+import type { Call } from './calls.ts';
+
+/** No response is read beyond this. */
+export const MAX_BYTES = 16 * 1024 * 1024;
+/** The answer to one call that returns neither logs nor whole transactions. */
+const MAX_BYTES_OF_SMALL_CALL = 1024 * 1024;
+
+const LARGE_METHODS: ReadonlySet<string> = new Set([
+  'eth_getLogs',
+  'eth_getTransactionReceipt',
+  'eth_getBlockReceipts',
+]);
+
+/** Whether an honest answer can have more than a megabyte. */
+export function mayBeLarge({ method, params }: Call<unknown>): boolean {
+  return LARGE_METHODS.has(method) || (method === 'eth_getBlockByNumber' && params[1] === true);
+}
+
+/** The bytes to read of the response to these calls. */
+export function maxBytesOf(calls: readonly Call<unknown>[]): number {
+  return calls.some(mayBeLarge) ? MAX_BYTES : Math.min(MAX_BYTES, calls.length * MAX_BYTES_OF_SMALL_CALL);
+}
