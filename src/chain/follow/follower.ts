@@ -80,6 +80,7 @@ export class Follower {
     const lease = await store.lease(options.networkId);
     if (lease === null) return this.#result(null, { outcome: 'idle', liveCounts: before }, before);
     if (lease.state.tip === null && memory.token !== lease.token) this.follow.nodes.noteNewStart();
+    if (memory.token !== lease.token) this.follow.nodes.restore(lease.nodes);
     memory.begin(lease);
     const poll = new Poll(this.follow, lease);
     if (lease.state.haltedAtMs !== null) return this.#result(poll, { outcome: 'halted', liveCounts: before }, before);

@@ -39,7 +39,10 @@ export function errorForAll(body: unknown): RpcFailure | null {
   return isReply(body) && body.error !== undefined ? failureOf(body.error) : null;
 }
 
-/** The replies come in any order. A call without a reply, or with a result that is not what it asked for, has failed. */
+/**
+ * The outcomes of the calls that the body answers, whose replies come in any order. A call whose result is not what it asked
+ * for has failed. Throws if the body is not an answer to these calls.
+ */
 export function outcomesOf(calls: readonly Call<unknown>[], body: unknown): Map<Call<unknown>, Outcome> {
   const replies = Array.isArray(body) ? body : [body];
   if (replies.length > calls.length) throw new RpcFailure('garbage');
@@ -47,12 +50,16 @@ export function outcomesOf(calls: readonly Call<unknown>[], body: unknown): Map<
   for (const reply of replies) {
     if (isReply(reply)) byId.set(Number(reply.id), reply);
   }
-  if (byId.size === 0) throw new RpcFailure('garbage');
-  return new Map(calls.map((call, index) => [call, outcomeOf(call, byId.get(index + 1))]));
+  if (byId.size === 0 && (calls.length === 1 || !Array.isArray(body))) throw new RpcFailure('garbage');
+  return new Map(
+    calls.flatMap((call, index): [Call<unknown>, Outcome][] => {
+      const reply = byId.get(index + 1);
+      return reply === undefined ? [] : [[call, outcomeOf(call, reply)]];
+    }),
+  );
 }
 
-function outcomeOf({ read }: Call<unknown>, reply: Reply | undefined): Outcome {
-  if (reply === undefined) return { failure: new RpcFailure('garbage') };
+function outcomeOf({ read }: Call<unknown>, reply: Reply): Outcome {
   if (reply.error !== undefined && reply.error !== null) return { failure: failureOf(reply.error) };
   if (reply.result === undefined) return { failure: new RpcFailure('garbage') };
   try {

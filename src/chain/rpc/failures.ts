@@ -36,6 +36,7 @@ type Details = {
 /** It has no cause and quotes nothing that the node sent: either may contain the URL, and the URL may contain a key. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
+  readonly status: number | null;
   readonly code: number | null;
   readonly retryAfterMs: number | null;
 
@@ -44,6 +45,7 @@ export class RpcFailure extends Error {
     { status, code, retryAfterMs }: Details = {},
   ) {
     super(`A node failed: ${kind}${status === undefined ? '' : ` ${status}`}${code === undefined ? '' : ` ${code}`}`);
+    this.status = status ?? null;
     this.code = code ?? null;
     this.retryAfterMs = retryAfterMs ?? null;
   }
@@ -54,4 +56,19 @@ const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32029];
 
 export function isRateLimit({ kind, code }: RpcFailure): boolean {
   return kind === 'rate_limited' || (kind === 'rpc_error' && code !== null && RATE_LIMIT_CODES.includes(code));
+}
+
+/** Statuses by which providers refuse a batch. Others say that the node, or a proxy before it, is down or overloaded. */
+const BATCH_REFUSALS: readonly number[] = [400, 403, 405, 413, 422, 500, 501];
+
+/** Whether the failure of a batch may be the fault of its size. Some nodes drop the connection. */
+export function mayRefuseBatch({ kind, status }: RpcFailure): boolean {
+  return kind === 'unreachable' || (kind === 'http_status' && status !== null && BATCH_REFUSALS.includes(status));
+}
+
+/** A node whose answers to a batch exceed its limit gives this code for those that did not fit. */
+const RESPONSE_TOO_LARGE = -32003;
+
+export function isWithoutRoom({ kind, code }: RpcFailure): boolean {
+  return kind === 'rpc_error' && code === RESPONSE_TOO_LARGE;
 }

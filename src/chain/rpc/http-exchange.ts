@@ -20,6 +20,8 @@ export type HttpOptions = {
 };
 
 const TIMEOUT_MS = 10_000;
+/** Servers that give a JSON-RPC error one of these statuses are up. */
+const REFUSALS_BY_SERVERS: readonly number[] = [500, 501];
 /** No node keeps Paybell away for longer. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
@@ -58,7 +60,7 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: L
   if (status === 429) {
     throw new RpcFailure('rate_limited', { retryAfterMs: retryAfterMs(response, (options.dateMs ?? Date.now)()) });
   }
-  const isRefusal = status >= 400 && status < 500;
+  const isRefusal = (status >= 400 && status < 500) || REFUSALS_BY_SERVERS.includes(status);
   if (status !== 200 && !isRefusal) {
     throw new RpcFailure('http_status', {
       status,
@@ -67,7 +69,7 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: L
   }
   const body = parse(await readText(response, options.maxBytes));
   if (status === 200 && body !== undefined) return body;
-  // Some nodes give a JSON-RPC error the status 400.
+  // Some nodes give a JSON-RPC error the status 400 or 500.
   if (isRefusal && typeof body === 'object' && body !== null && (Array.isArray(body) || 'error' in body)) return body;
   throw status === 200 ? new RpcFailure('garbage') : new RpcFailure('http_status', { status });
 }

@@ -1,7 +1,8 @@
-import type { NodeHealth } from '../../store/chain/network-store.ts';
+import type { NodeHealth, NodeLimits } from '../../store/chain/network-store.ts';
 import { errorForAll, type Outcome, Outcomes, outcomesOf, payloadOf } from './batch.ts';
+import { BatchSize } from './batch-size.ts';
 import { type Call, chainId } from './calls.ts';
-import { type FailureKind, isRateLimit, RpcFailure } from './failures.ts';
+import { type FailureKind, isRateLimit, isWithoutRoom, mayRefuseBatch, RpcFailure } from './failures.ts';
 import type { Exchange } from './http-exchange.ts';
 import { type Clock, RateLimit, SYSTEM_CLOCK } from './rate-limit.ts';
 import { maxBytesOf, mayBeLarge } from './response-size.ts';
@@ -24,8 +25,6 @@ export type OnCall = (node: string, method: string, outcome: 'ok' | FailureKind)
 const CALLS_PER_SECOND = 25;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
-/** How long a node that refused a batch is sent its calls one by one. */
-const SINGLY_MS = 600_000;
 /** How often a node may be behind the tip before another one is asked. */
 export const BEHIND_LIMIT = 3;
 
@@ -42,7 +41,7 @@ export class Node {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
   #isChainChecked = false;
-  #singlyUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #batch: BatchSize;
   #failures = 0;
   #availableAtMs = Number.NEGATIVE_INFINITY;
   #behind = 0;
@@ -54,10 +53,16 @@ export class Node {
     this.#options = options;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#limit = new RateLimit(this.callsPerSecond, this.#clock);
+    this.#batch = new BatchSize(this.#dateMs);
   }
 
   get name(): string {
     return this.#options.name;
+  }
+
+  /** The calls that it takes in one request, as far as that is known. */
+  get batchSize(): number {
+    return this.#batch.size;
   }
 
   get callsPerSecond(): number {
@@ -119,7 +124,13 @@ export class Node {
       head: this.#head,
       lastError: this.#lastError,
       lastOkAtMs: this.#lastOkAtMs,
+      limits: { batch: this.#batch.limit },
     };
+  }
+
+  /** Applies what the last process knew of the node. */
+  restore({ batch }: NodeLimits): void {
+    if (batch !== null) this.#batch.restore(batch);
   }
 
   get #state(): NodeHealth['state'] {
@@ -143,18 +154,60 @@ export class Node {
     return outcomes;
   }
 
+  /** In as few requests as the node takes. */
   async #sendAll(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
-    if (calls.length > 1 && this.#clock.nowMs() >= this.#singlyUntilMs) {
-      const body = await this.#exchange(calls);
-      const refusal = errorForAll(body);
-      if (refusal === null) return this.#read(calls, body);
-      if (isRateLimit(refusal)) throw new RpcFailure('rate_limited');
-      this.#singlyUntilMs = this.#clock.nowMs() + SINGLY_MS;
-    }
     const outcomes = new Map<Call<unknown>, Outcome>();
-    for (const call of calls) {
-      for (const [each, outcome] of this.#read([call], await this.#exchange([call]))) outcomes.set(each, outcome);
+    let left = calls;
+    while (left.length > 0) {
+      const part = left.slice(0, this.#batch.size);
+      const found = await (part.length === 1 ? this.#sendAlone(part) : this.#sendBatch(part));
+      for (const [call, outcome] of found) outcomes.set(call, outcome);
+      left = left.filter((call) => !outcomes.has(call));
     }
+    return outcomes;
+  }
+
+  /**
+   * The outcomes of at least one of the calls. If the node leaves calls unanswered, the first of these is sent alone, which
+   * tells a node that refuses batches from a node that fails.
+   */
+  async #sendBatch(part: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
+    const outcomes = await this.#tryBatch(part);
+    const withoutRoom = part.filter((call) => failureIn(outcomes.get(call)).some(isWithoutRoom));
+    for (const call of withoutRoom) {
+      for (const [each, outcome] of await this.#sendAlone([call])) outcomes.set(each, outcome);
+    }
+    const [first] = part.filter((call) => !outcomes.has(call));
+    if (first === undefined) {
+      this.#batch.noteSuccess(part.length);
+      return outcomes;
+    }
+    const probe = await this.#sendAlone([first]);
+    const [failure] = failureIn(probe.get(first));
+    // An unreadable answer is a failure: a node that sometimes sends garbage does not refuse batches.
+    if (failure !== undefined && (failure.kind !== 'rpc_error' || isRateLimit(failure))) throw failure;
+    if (failure === undefined) this.#batch.noteRefusal(part.length);
+    return new Map([...outcomes, ...probe]);
+  }
+
+  /** No outcome at all if the node refuses the batch. */
+  async #tryBatch(part: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
+    try {
+      const body = await this.#exchange(part);
+      const refusal = errorForAll(body);
+      if (refusal === null) return this.#read(part, body);
+      if (isRateLimit(refusal)) throw new RpcFailure('rate_limited');
+      return new Map();
+    } catch (error) {
+      if (error instanceof RpcFailure && mayRefuseBatch(error)) return new Map();
+      throw error;
+    }
+  }
+
+  async #sendAlone(call: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
+    const outcomes = this.#read(call, await this.#exchange(call));
+    if (outcomes.size === 0) throw new RpcFailure('garbage');
+    this.#batch.noteSuccess(1);
     return outcomes;
   }
 
@@ -181,8 +234,10 @@ export class Node {
 
   #noteSuccess(): void {
     this.#failures = 0;
-    this.#lastOkAtMs = (this.#options.dateMs ?? Date.now)();
+    this.#lastOkAtMs = this.#dateMs();
   }
+
+  readonly #dateMs = (): number => (this.#options.dateMs ?? Date.now)();
 }
 
 /** Calls whose answers are small have no honest answer that is too large. */

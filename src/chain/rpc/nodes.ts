@@ -47,6 +47,11 @@ export class Nodes {
     for (const node of this.nodes) node.noteNewStart();
   }
 
+  /** Applies what an earlier holder of the network knew. */
+  restore(known: readonly NodeHealth[]): void {
+    for (const { name, limits } of known) this.nodes.find((node) => node.name === name)?.restore(limits);
+  }
+
   /** Until the first of them may be asked. */
   get waitMs(): number {
     return Math.min(...this.nodes.map((node) => node.waitMs));

@@ -1,4 +1,4 @@
-import { blockAt, logsOf, taggedBlock } from '../../chain/rpc/calls.ts';
+import { blockAt, chainId, logsOf, taggedBlock } from '../../chain/rpc/calls.ts';
 import { type FailureKind, RpcFailure } from '../../chain/rpc/failures.ts';
 import { httpExchange } from '../../chain/rpc/http-exchange.ts';
 import { Node } from '../../chain/rpc/node.ts';
@@ -15,7 +15,7 @@ const NO_CONTRACT = `0x${'0'.repeat(40)}`;
 const FIXES: Readonly<Record<FailureKind, string>> = {
   unreachable: 'Check that the node is running and that its URL in CHAIN_RPC is right.',
   timeout: 'The node took too long to respond. Check its load, or name another one.',
-  http_status: 'The node refused the request. Check the key in its URL.',
+  http_status: 'The node answers with an error. Check its URL in CHAIN_RPC and the status page of its provider.',
   rate_limited: 'The node limits the rate of calls. Use a plan with at least 10 calls a second, or name a second node.',
   too_large: 'The response was too large. Name a node of this network.',
   garbage: 'What responds there is no JSON-RPC node. Check the URL in CHAIN_RPC.',
@@ -41,10 +41,17 @@ async function* checkNetwork(network: NetworkNodes, depth: number | null): Async
       yield await checkNode(node, depth, found);
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
-      yield failure(`node ${name}`, error.message, FIXES[error.kind]);
+      yield failure(`node ${name}`, error.message, fixOf(error));
     }
   }
   yield await checkAgreement(network, found);
+}
+
+/** Statuses by which a provider rejects a key, or says that there is nothing under the URL. */
+const KEY_STATUSES: readonly (number | null)[] = [401, 402, 403, 404];
+
+function fixOf({ kind, status }: RpcFailure): string {
+  return KEY_STATUSES.includes(status) ? 'The node rejects the request. Check the key in its URL.' : FIXES[kind];
 }
 
 async function checkNode(node: Node, depth: number | null, found: Found[]): Promise<Finding> {
@@ -56,7 +63,8 @@ async function checkNode(node: Node, depth: number | null, found: Found[]): Prom
   const tag = (call: typeof latest) => (outcomes.failure(call) === null ? outcomes.value(call) : null);
   const final = tag(finalized);
   const said = [final === null ? null : `final ${final.number}`, tag(safe) === null ? null : 'safe'].filter(Boolean);
-  const text = `head ${head.number}${said.length === 0 ? '' : `, ${said.join(', ')}`}`;
+  const batches = await describeBatches(node);
+  const text = [`head ${head.number}`, ...said, ...batches].join(', ');
   if (final !== null) found.push({ node, final });
   else if (depth === null) {
     const fix = `It does not say what is final, so nothing becomes final. Set CHAIN_FINALITY to a depth that you trust, or name another node.`;
@@ -65,6 +73,15 @@ async function checkNode(node: Node, depth: number | null, found: Found[]): Prom
   if (await takesRange(node, head.number)) return ok(check, `${text}, ranges of ${RANGE_BLOCKS} blocks`);
   const fix = `It refuses eth_getLogs over ${RANGE_BLOCKS} blocks. Paybell asks for less, and reads history more slowly.`;
   return warning(check, text, fix);
+}
+
+/** Nothing to say about a node that takes this many calls in one request. */
+const BATCH_CALLS = 10;
+
+async function describeBatches(node: Node): Promise<string[]> {
+  await node.send(Array.from({ length: BATCH_CALLS }, chainId));
+  if (node.batchSize >= BATCH_CALLS) return [];
+  return [node.batchSize === 1 ? 'refuses batches: single calls' : `batches of at most ${node.batchSize} calls`];
 }
 
 async function takesRange(node: Node, head: number): Promise<boolean> {

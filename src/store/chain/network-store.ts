@@ -57,6 +57,8 @@ export type Lease = {
   readonly lost: readonly StoredFact[];
   /** Facts of held events whose transaction the follower asks for: at most 50, the least recently asked first. */
   readonly held: readonly StoredFact[];
+  /** The nodes as the last step left them. */
+  readonly nodes: readonly NodeHealth[];
 };
 
 /** How a node is. It never carries the node's URL, which may hold a key. */
@@ -68,6 +70,19 @@ export type NodeHealth = {
   /** The kind of the last failure. */
   readonly lastError: string | null;
   readonly lastOkAtMs: number | null;
+  readonly limits: NodeLimits;
+};
+
+/** Limits that Paybell found by trial. The next process starts with them; only the cost of its calls depends on them. */
+export type NodeLimits = { readonly batch: BatchLimit | null };
+
+export const NO_LIMITS: NodeLimits = { batch: null };
+
+export type BatchLimit = {
+  /** The calls that it takes in one request. */
+  readonly size: number;
+  /** The time of day until which Paybell tries no larger size; null if it tries one again soon. */
+  readonly untilMs: number | null;
 };
 
 /** How much of a source's own blocks was read: it is done where `nextBlock` is past `lastBlock`. */

@@ -4,7 +4,15 @@ import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
-import type { FollowedSource, FollowerStore, Lease, NetworkState, SourceKey, Step } from './network-store.ts';
+import type {
+  FollowedSource,
+  FollowerStore,
+  Lease,
+  NetworkState,
+  NodeHealth,
+  SourceKey,
+  Step,
+} from './network-store.ts';
 import { factTable, networkTable } from './tables.ts';
 
 /**
@@ -64,6 +72,7 @@ export class NetworkStore implements FollowerStore {
         state,
         sources,
         startBlock: state.tip === null ? await findStart(queries, row, sources) : null,
+        nodes: row.nodes === null ? [] : (JSON.parse(row.nodes) as NodeHealth[]),
         lost: await readStored(queries, `network_id = $1 and state = 'lost' order by block_number limit ${MAX_LOST}`, [
           networkId,
         ]),

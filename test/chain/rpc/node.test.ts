@@ -18,6 +18,7 @@ import { rejection } from '../../support/rejection.ts';
 type Request = { id: number; method: string; params: unknown[] };
 type Answer = (request: Request) => object;
 
+const LOGS = logsOf({ fromBlock: 1, toBlock: 5, addresses: [], topics: [] });
 const HEADER = { number: '0x5', hash: wordOf(0xb5), timestamp: '0x1' };
 
 const sound: Answer = ({ id, method }) => ({
@@ -51,14 +52,47 @@ test('the calls of a batch find their results, in whatever order they come', asy
   expect(outcomes.value(logs)).toEqual([]);
 });
 
-test('a call without a reply has failed, and the others have not', async () => {
-  const exchange: Exchange = async (payload) => (payload as Request[]).map(sound).slice(0, -1);
+test('a call without a reply is sent alone', async () => {
+  const sent: unknown[] = [];
+  const exchange: Exchange = async (payload) => {
+    sent.push(payload);
+    return Array.isArray(payload) ? payload.map(sound).slice(0, -1) : sound(payload as Request);
+  };
   const { node } = nodeWith(exchange);
-  const [first, second] = [taggedBlock('latest'), taggedBlock('safe')];
-  const outcomes = await node.send([first, second]);
-  expect(outcomes.failure(first)).toBeNull();
-  expect(outcomes.failure(second)).toMatchObject({ kind: 'garbage' });
-  expect(outcomes.valueOrNull(second)).toBeNull();
+  const calls = [taggedBlock('latest'), taggedBlock('safe')];
+  const outcomes = await node.send(calls);
+  expect(calls.map((call) => outcomes.failure(call))).toEqual([null, null]);
+  expect(sent.at(-1)).toMatchObject({ params: ['safe', false] });
+});
+
+test('answers for which the node had no room in a batch are asked for alone, and its batches stay large', async () => {
+  const sizes: number[] = [];
+  const { node } = nodeWith(async (payload) => {
+    if (!Array.isArray(payload)) return sound(payload as Request);
+    sizes.push(payload.length);
+    return (payload as Request[]).map((request) =>
+      request.params[0] === 'safe' ? { id: request.id, error: { code: -32003 } } : sound(request),
+    );
+  });
+  const calls = [taggedBlock('latest'), taggedBlock('safe')];
+  for (let time = 0; time < 5; time++) {
+    const outcomes = await node.send(calls);
+    expect(calls.map((call) => outcomes.failure(call))).toEqual([null, null]);
+  }
+  expect(sizes).toEqual([3, 2, 2, 2, 2]);
+  expect(node.batchSize).toBe(100);
+});
+
+test('a node that answers neither a batch nor its first call has failed, and its batches stay large', async () => {
+  for (let time = 0; time < 5; time++) {
+    const exchange: Exchange = async (payload) => {
+      if (Array.isArray(payload)) throw new RpcFailure('http_status', { status: 500 });
+      return { hello: 'world' };
+    };
+    const { node } = nodeWith(exchange);
+    expect(await rejection(node.send([taggedBlock('latest'), LOGS]))).toMatchObject({ kind: 'garbage' });
+    expect(node.health).toMatchObject({ state: 'failing', limits: { batch: null } });
+  }
 });
 
 test.each([
@@ -103,7 +137,7 @@ test('a node that refuses every call of a batch is failing', async () => {
   expect(node.health.state).toBe('failing');
 });
 
-test('a node that answers a batch with one error gets its calls one by one', async () => {
+test('a node that answers a batch with one error gets its calls one by one after the third time', async () => {
   const payloads: unknown[] = [];
   const { node } = nodeWith(async (payload) => {
     payloads.push(payload);
@@ -114,7 +148,10 @@ test('a node that answers a batch with one error gets its calls one by one', asy
     const outcomes = await node.send(calls);
     expect(calls.map((call) => outcomes.failure(call))).toEqual([null, null]);
   }
-  expect(payloads.map(Array.isArray)).toEqual([true, false, false, false, false, false]);
+  expect(payloads.map(Array.isArray)).toEqual([true, false, true, false, false, true, false, false]);
+  payloads.length = 0;
+  await node.send(calls);
+  expect(payloads.map(Array.isArray)).toEqual([false, false]);
   expect(node.health.state).toBe('ok');
 });
 
@@ -204,7 +241,7 @@ test('the back-off doubles with each failure up to a minute, with jitter, and en
   exchange = each(sound);
   clock.ms += 30_000;
   await node.send([taggedBlock('latest')]);
-  expect(node.health).toEqual({ name: '1#1', state: 'ok', head: null, lastError: 'unreachable', lastOkAtMs: 77 });
+  expect(node.health).toMatchObject({ name: '1#1', state: 'ok', head: null, lastError: 'unreachable', lastOkAtMs: 77 });
 });
 
 test('a Retry-After that is longer than the back-off is obeyed', async () => {
@@ -212,8 +249,6 @@ test('a Retry-After that is longer than the back-off is obeyed', async () => {
   await rejection(node.send([taggedBlock('latest')]));
   expect(node.waitMs).toBe(45_000);
 });
-
-const LOGS = logsOf({ fromBlock: 1, toBlock: 5, addresses: [], topics: [] });
 
 test('a response with too many logs does not keep the node from being asked for less', async () => {
   const { node } = nodeWith(fails('too_large'));
@@ -287,5 +322,6 @@ test('each call is counted with its node, method and outcome', async () => {
     '1#1 eth_getLogs rpc_error',
     '1#1 eth_chainId unreachable',
     '1#1 eth_getBlockByNumber unreachable',
+    '1#1 eth_chainId unreachable',
   ]);
 });

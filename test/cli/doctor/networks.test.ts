@@ -65,6 +65,33 @@ describe('doctor looks at the nodes of each network', () => {
     });
   });
 
+  test.each([
+    ['text and the status 400', 1, 'refuses batches: single calls', 400],
+    ['text and the status 413', 3, 'batches of at most 3 calls', 413],
+    ['text and the status 500', 3, 'batches of at most 3 calls', 500],
+  ])('and says what it found of one that refuses batches with %s, without blaming the key', async (...refusal) => {
+    const [, most, found, status] = refusal;
+    const fault = (methods: readonly string[]) =>
+      methods.length > most ? ({ kind: 'status', status } as const) : null;
+    await using one = new RpcProxy(chain('a'), { fault });
+    const { 'node 8453#1': finding } = await examine(nodesOf(one));
+    expect(finding).toMatchObject({ state: 'ok', found: expect.stringContaining(found) });
+    expect(JSON.stringify(finding)).not.toContain('key');
+  });
+
+  test.each([
+    [401, /key in its URL/],
+    [403, /key in its URL/],
+    [500, /status page/],
+    [503, /status page/],
+  ])('and names the likely cause of the status %d for every request', async (status, fix) => {
+    await using one = new RpcProxy(chain('a'), { fault: () => ({ kind: 'status', status }) });
+    expect((await examine(nodesOf(one)))['node 8453#1']).toMatchObject({
+      state: 'error',
+      fix: expect.stringMatching(fix),
+    });
+  });
+
   test('and fails where one is on another network, unreachable, or has another final block, without showing a URL', async () => {
     await using good = new RpcProxy(chain('a'));
     await using other = new RpcProxy(chain('a'), { chainId: 1 });

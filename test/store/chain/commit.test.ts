@@ -95,6 +95,16 @@ onEveryEngine('a step of a network', (store) => {
     });
   }
 
+  test('keeps what each node refuses for the next holder of the network', async () => {
+    const networkId = ++lastNetworkId;
+    const { lease, step } = newFollower(networkId);
+    expect((await lease()).nodes).toEqual([]);
+    const limits = { batch: { size: 3, untilMs: 9_000 } };
+    const node = { name: `${networkId}#1`, state: 'ok', head: 5, lastError: null, lastOkAtMs: 1, limits } as const;
+    await step(5, [], { nodes: [node] });
+    expect((await lease()).nodes).toEqual([node]);
+  });
+
   test('tells of a fact when it reaches the finality that each webhook asked for, once', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: '12', TransferFinalized: null });
     await register(store.db, entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);

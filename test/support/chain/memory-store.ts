@@ -75,6 +75,7 @@ export class MemoryStore implements FollowerStore {
       startBlock,
       lost: [...this.#lost].slice(0, 1_000).map((fact) => ({ ...fact })),
       held: held.map((fact) => ({ ...fact })),
+      nodes: this.steps.at(-1)?.nodes ?? [],
     };
   }
 

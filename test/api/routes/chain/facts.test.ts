@@ -4,7 +4,7 @@ import type { ChainList } from '../../../../src/contract/chain/chains.ts';
 import type { FactDetail, FactList } from '../../../../src/contract/chain/facts.ts';
 import type { FactChange, FoundFact, Position } from '../../../../src/domain/chain/facts.ts';
 import { acceptFactEvents } from '../../../../src/store/chain/fact-events.ts';
-import type { Step } from '../../../../src/store/chain/network-store.ts';
+import { NO_LIMITS, type Step } from '../../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../../src/store/chain/networks.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
@@ -209,6 +209,7 @@ onSuiteEngine('facts', (store) => {
       head: 99,
       lastError: 'timeout',
       lastOkAtMs: 5_000,
+      limits: NO_LIMITS,
     } as const;
     await step(100, [], { safe: 90, final: 80, nodes: [node] });
     const levels = { head: 100, safe: 90, final: 80, tip: 100, lagBlocks: 0, lagSeconds: expect.any(Number) };
