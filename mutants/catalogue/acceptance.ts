@@ -167,8 +167,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'filter-ignored',
     what: 'delivers an event also to webhooks whose filter it does not match',
     file: 'store/events/filtering.ts',
-    find: 'return filter === undefined || payload.matches(filter);',
-    replace: 'return true;',
+    find: 'if (filter === undefined || payload.matches(filter)) wanted.push(receiver);',
+    replace: 'wanted.push(receiver);',
     caughtBy: { file: 'api/routes/webhooks/options', test: 'decide which events become deliveries, exactly' },
   },
   {
@@ -191,8 +191,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'filter-passes-missing',
     what: 'takes a field that is missing for one that matches',
     file: 'domain/payload-filter/payload-filter.ts',
-    find: 'if (value === undefined || !accepts(value)) return false;',
-    replace: 'if (value !== undefined && !accepts(value)) return false;',
+    find: 'if (value === null || !accepts(value)) return false;',
+    replace: 'if (value !== null && !accepts(value)) return false;',
     caughtBy: { file: 'domain/payload-filter/payload-filter', test: 'a field that is missing matches nothing' },
   },
   {

@@ -95,46 +95,80 @@ function rangeKey(end: string | undefined): string | null {
 }
 
 /** A filter that is ready to be asked about many events. */
-export type CompiledFilter = readonly { readonly name: string; readonly accepts: (value: string) => boolean }[];
+export type CompiledFilter = readonly { readonly name: string; readonly accepts: (value: FieldValue) => boolean }[];
 
 export function compileFilter(filter: PayloadFilter): CompiledFilter {
   return Object.entries(filter).map(([name, condition]) => {
     if (!Array.isArray(condition)) return { name, accepts: rangeCheck(condition) };
     const keys = new Set(condition.map(valueKey));
-    return { name, accepts: (value) => keys.has(writtenKey(value)) };
+    return { name, accepts: ({ key }) => key !== null && keys.has(key) };
   });
 }
 
-/** The payload of one event, of which the fields are read once for all filters. */
+/** The longest JSON text of a string that a filter can name: each of its characters may be written as six. */
+const MAX_WRITTEN_LENGTH = 6 * MAX_VALUE_LENGTH + 2;
+
+/** The value of a payload's field, as it is written in JSON. It is read once, however many filters compare it. */
+class FieldValue {
+  #key: string | null | undefined;
+  #decimal: Decimal | null | undefined;
+
+  constructor(private readonly written: string) {}
+
+  /** The value for a comparison with the values of a list; null if no list can have it. */
+  get key(): string | null {
+    if (this.#key === undefined) this.#key = writtenKey(this.written);
+    return this.#key;
+  }
+
+  /** The value as a number; null if it is not one, or has more characters than an end of a range. */
+  get decimal(): Decimal | null {
+    if (this.#decimal === undefined) this.#decimal = writtenDecimal(this.written);
+    return this.#decimal;
+  }
+}
+
+/** The payload of one event. Its fields are read once for all filters. */
 export class Payload {
+  readonly #values = new Map<string, FieldValue | null>();
   #fields: ReadonlyMap<string, string> | null = null;
 
   constructor(private readonly body: string) {}
 
   matches(filter: CompiledFilter): boolean {
-    this.#fields ??= readPayloadFields(this.body);
     for (const { name, accepts } of filter) {
-      const value = this.#fields.get(name);
-      if (value === undefined || !accepts(value)) return false;
+      const value = this.#value(name);
+      if (value === null || !accepts(value)) return false;
     }
     return true;
   }
+
+  #value(name: string): FieldValue | null {
+    const known = this.#values.get(name);
+    if (known !== undefined) return known;
+    this.#fields ??= readPayloadFields(this.body);
+    const written = this.#fields.get(name);
+    const value = written === undefined ? null : new FieldValue(written);
+    this.#values.set(name, value);
+    return value;
+  }
 }
 
-function rangeCheck({ min, max }: DecimalRange): (value: string) => boolean {
+function rangeCheck({ min, max }: DecimalRange): (value: FieldValue) => boolean {
   const [low, high] = [decimalOf(min), decimalOf(max)];
-  return (written) => {
-    const value = writtenDecimal(written);
-    if (value === null) return false;
-    return (low === null || compareDecimals(low, value) <= 0) && (high === null || compareDecimals(value, high) <= 0);
+  return ({ decimal }) => {
+    if (decimal === null) return false;
+    if (low !== null && compareDecimals(low, decimal) > 0) return false;
+    return high === null || compareDecimals(decimal, high) <= 0;
   };
 }
 
 /** Of a JSON value: a number, or a string that holds a plain decimal. */
 function writtenDecimal(written: string): Decimal | null {
-  if (!written.startsWith('"')) return parseDecimal(written);
+  if (!written.startsWith('"')) return written.length > MAX_DECIMAL_LENGTH ? null : parseDecimal(written);
+  if (written.length > MAX_WRITTEN_LENGTH) return null;
   const text = unquoted(written);
-  return isPlainDecimal(text) ? parseDecimal(text) : null;
+  return text.length <= MAX_DECIMAL_LENGTH && isPlainDecimal(text) ? parseDecimal(text) : null;
 }
 
 function decimalOf(end: string | undefined): Decimal | null {
@@ -149,8 +183,9 @@ function valueKey(value: FilterValue): string {
   return typeof value === 'number' ? numberKey(String(value)) : `${value}`;
 }
 
-/** The key of a JSON value, as it is written. */
-function writtenKey(written: string): string {
+/** The key of a JSON value, as it is written; null for a value that is too long for a filter. */
+function writtenKey(written: string): string | null {
+  if (written.length > MAX_WRITTEN_LENGTH) return null;
   if (written.startsWith('"')) return valueKey(unquoted(written));
   return written === 'true' || written === 'false' ? written : numberKey(written);
 }

@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts';
 import { Columns, integer, Parameters, readInteger, text } from '../database/sql.ts';
 import { parseFilter, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './plan-acceptance.ts';
+import { WorkPace } from './work-pace.ts';
 
 /** Which of the webhooks for an event want it, by their filters. */
 
@@ -17,25 +18,38 @@ const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) =
 
 type Filtered = Pick<NewEvent, 'entityId' | 'event' | 'body' | 'finality'>;
 
-/** Those with the finality of the event, whose filters let it pass. */
+/** The payload of each event, so that its fields are read once for all statements of its acceptance. */
+const payloads = new WeakMap<Filtered, Payload>();
+
+function payloadOf(event: Filtered): Payload {
+  const payload = payloads.get(event) ?? new Payload(event.body);
+  payloads.set(event, payload);
+  return payload;
+}
+
+/** Returns the webhooks with the finality of the event whose filters accept it. */
 export async function wantedBy(
   queries: Queries,
   event: Filtered,
   found: readonly Receiver[],
+  pace = new WorkPace(),
 ): Promise<readonly Receiver[]> {
-  const { entityId, body, finality = null } = event;
+  const { entityId, finality = null } = event;
   const receivers = finality === null ? found : withFinality(found, event.event, finality);
   if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
   const filters = await loadFilters(
     queries,
     entityId,
     receivers.map(({ filterHash }) => filterHash),
+    pace,
   );
-  const payload = new Payload(body);
-  return receivers.filter(({ filterHash }) => {
-    const filter = filterHash === null ? undefined : filters.get(filterHash);
-    return filter === undefined || payload.matches(filter);
+  const payload = payloadOf(event);
+  const wanted: Receiver[] = [];
+  await pace.forEach(receivers, (receiver) => {
+    const filter = receiver.filterHash === null ? undefined : filters.get(receiver.filterHash);
+    if (filter === undefined || payload.matches(filter)) wanted.push(receiver);
   });
+  return wanted;
 }
 
 function withFinality(receivers: readonly Receiver[], event: string, finality: string): readonly Receiver[] {
@@ -68,7 +82,8 @@ export async function countReceivers(queries: Queries, event: NewEvent): Promise
 }
 
 async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
-  const { entityId, body } = event;
+  const { entityId } = event;
+  const pace = new WorkPace();
   const parameters = new Parameters();
   const groups = await groupColumns.all(
     queries,
@@ -80,13 +95,15 @@ async function countUnwanted(queries: Queries, event: NewEvent): Promise<number>
     queries,
     entityId,
     groups.map(({ filterHash }) => filterHash),
+    pace,
   );
-  const payload = new Payload(body);
-  const unwanted = groups.filter(({ filterHash }) => {
+  const payload = payloadOf(event);
+  let unwanted = 0;
+  await pace.forEach(groups, ({ filterHash, webhooks }) => {
     const filter = filters.get(filterHash);
-    return filter !== undefined && !payload.matches(filter);
+    if (filter !== undefined && !payload.matches(filter)) unwanted += webhooks;
   });
-  return unwanted.reduce((sum, { webhooks }) => sum + webhooks, 0);
+  return unwanted;
 }
 
 /** By hash; without the filters of webhooks that were deleted since they were read. */
@@ -94,6 +111,7 @@ async function loadFilters(
   queries: Queries,
   entityId: string,
   hashes: readonly (string | null)[],
+  pace: WorkPace,
 ): Promise<Map<string, CompiledFilter>> {
   const filters = new Map<string, CompiledFilter>();
   const missing: string[] = [];
@@ -103,10 +121,10 @@ async function loadFilters(
     else if (hash !== null) missing.push(hash);
   }
   if (missing.length === 0) return filters;
-  for (const [hash, text] of await readFilterTexts(queries, entityId, missing)) {
+  await pace.forEach(await readFilterTexts(queries, entityId, missing), ([hash, text]) => {
     const filter = compileFilter(parseFilter(text));
     kept.set(`${entityId} ${hash}`, { bytes: text.length, filter });
     filters.set(hash, filter);
-  }
+  });
   return filters;
 }

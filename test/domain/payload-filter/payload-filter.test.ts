@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   canonicalFilter,
@@ -30,6 +30,44 @@ test.each([
   ['{"value":"100"}', false],
 ])('the range 100 to 999.99 and the amount %s: %p', (amount, expected) => {
   expect(matches({ amount: { min: '100', max: '999.99' } }, `{"amount":${amount}}`)).toBe(expected);
+});
+
+test.each([
+  ['a number', (digits: string) => digits],
+  ['a number with a fraction', (digits: string) => `1.${digits}`],
+  ['a text', (digits: string) => `"${digits}"`],
+])('%s of more than 160 characters matches no range, and every shorter one may', (_, write) => {
+  const isIn = (length: number) => {
+    const written = write('1'.repeat(length));
+    return matches({ amount: { min: '0' } }, `{"amount":${written}}`);
+  };
+  expect([150, 161, 250_000].map(isIn)).toEqual([true, false, false]);
+});
+
+test('a text is in a list however it is escaped, up to the longest that a list may have', () => {
+  const value = 'é'.repeat(256);
+  const escaped = '\\u00e9'.repeat(256);
+  expect(matches({ memo: [value] }, `{"memo":"${escaped}"}`)).toBe(true);
+  expect(matches({ memo: [value] }, `{"memo":"${escaped}\\u00e9"}`)).toBe(false);
+});
+
+test('the fields of a payload are read once for 10,000 filters, and an over-long number never', () => {
+  const filters = Array.from({ length: 10_000 }, (_, at) =>
+    compileFilter({ amount: { min: String(at) }, fee: { max: '9' }, memo: [`m${at}`] }),
+  );
+  const amount = '12345.000000000000000001';
+  const exec = spyOn(RegExp.prototype, 'exec');
+  const parses = (text: string) => exec.mock.calls.filter(([given]) => given === text).length;
+  const ordinary = new Payload(`{"amount":${amount},"fee":"5.5","memo":"m7"}`);
+  const huge = '9'.repeat(250_000);
+  const overLong = new Payload(`{"amount":${huge},"fee":1}`);
+  try {
+    expect(filters.filter((filter) => ordinary.matches(filter))).toHaveLength(1);
+    expect(filters.filter((filter) => overLong.matches(filter))).toHaveLength(0);
+    expect({ amount: parses(amount), huge: parses(huge) }).toEqual({ amount: 1, huge: 0 });
+  } finally {
+    exec.mockRestore();
+  }
 });
 
 test('a field that is missing matches nothing', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { tasksJob } from '../../../src/delivery/jobs/tasks.ts';
 import { MAX_QUEUE_NO, MAX_ROUND } from '../../../src/domain/ids.ts';
 import { createLogger } from '../../../src/log.ts';
@@ -162,6 +162,28 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
     ]);
     await finish(store);
     expect(await countOf(store, entityId)).toBe(expected + RECEIVERS / 4);
+  });
+
+  test('has its fields read once by its acceptance, and once by each later step', async () => {
+    const entityId = await largeEntity(store);
+    const all = await readFilters(store.db, entityId, await idsOf(store, entityId));
+    for (let at = 0; at < 20; at++) {
+      const some = all.filter((_, index) => index % 20 === at);
+      await store.db.transaction((queries) => assignFilter(queries, entityId, some, { amount: { max: String(at) } }));
+    }
+    const amount = '9.000000000000000001';
+    const event = newEvent(entityId);
+    const body = JSON.stringify({ ...JSON.parse(event.body), amount: 0 }).replace('"amount":0', `"amount":${amount}`);
+    const exec = spyOn(RegExp.prototype, 'exec');
+    const parses = () => exec.mock.calls.filter(([text]) => text === amount).length;
+    try {
+      expect(await accept(store.db, { ...event, body })).toMatchObject([{ deliveries: RECEIVERS / 2 }]);
+      expect(parses()).toBe(1);
+      await finish(store);
+      expect(parses()).toBe(Math.ceil(RECEIVERS / MAX_DELIVERIES));
+    } finally {
+      exec.mockRestore();
+    }
   });
 
   test('shares no transaction with other events, which keep their places in the group', async () => {
