@@ -41,7 +41,7 @@ export async function backfillOnce(poll: Poll, reader: Node): Promise<void> {
 
 /** The range that is being read, or the next one of the next source. */
 function progressOf(poll: Poll): BackfillProgress | null {
-  const { memory } = poll.follow;
+  const { memory, nodes } = poll.follow;
   const pending = poll.sources.filter((source) => isReadable(source, poll));
   const current = pending.find((source) => keyOfSource(source) === memory.backfill?.source);
   if (memory.backfill !== null && current?.nextBlock === memory.backfill.from) return memory.backfill;
@@ -51,7 +51,7 @@ function progressOf(poll: Poll): BackfillProgress | null {
     return null;
   }
   const from = source.nextBlock;
-  const to = Math.min(source.lastBlock, from + rangeOf(poll, source).blocks - 1);
+  const to = Math.min(source.lastBlock, from + nodes.capRange(rangeOf(poll, source).blocks) - 1);
   const key = keyOfSource(source);
   memory.backfill = { source: key, from, to, readings: 0, total: 0, isInDoubt: false, facts: new Set() };
   return memory.backfill;

@@ -60,7 +60,7 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Prom
   const { memory } = poll.follow;
   const { target } = progress;
   const from = (poll.state.final ?? poll.state.anchors.at(-1)?.number ?? target.number) + 1;
-  const to = Math.min(target.number, from + memory.range.blocks - 1);
+  const to = Math.min(target.number, from + node.logRange.cap(memory.range.blocks) - 1);
   const { contractsPerCall } = memory;
   const reading = await readBlocks(node, { from, to, sources: poll.sources, check: target.number, contractsPerCall });
   if (isRefusal(reading)) {

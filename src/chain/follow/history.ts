@@ -22,9 +22,9 @@ function isBehind(source: FollowedSource, tailFrom: number): boolean {
   return nextBlock === null ? fromBlock < tailFrom : isPending(source) && nextBlock < tailFrom;
 }
 
-/** Where the live poll begins to read: lower than the tail where a source joins it. */
-export function tailStart({ sources, state, follow }: Poll, tailFrom: number): number {
-  const most = Math.min(JOIN_BLOCKS, follow.memory.range.blocks);
+/** The first block of a live poll of at most `blocks` blocks: lower than the tail if a source joins it. */
+export function tailStart({ sources, state }: Poll, tailFrom: number, blocks: number): number {
+  const most = Math.min(JOIN_BLOCKS, blocks);
   const joins = sources.flatMap((source) => {
     const { nextBlock } = source;
     const isNear = nextBlock !== null && nextBlock > (state.final ?? -1) && tailFrom - nextBlock < most;

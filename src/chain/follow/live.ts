@@ -58,8 +58,9 @@ export async function followLive(poll: Poll, node: Node): Promise<LiveResult> {
 async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null> {
   const { range } = poll.follow.memory;
   const { head } = look;
-  const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1);
-  const to = Math.max(from - 1, Math.min(head.number, from + range.blocks - 1));
+  const most = node.logRange.cap(range.blocks);
+  const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1, most);
+  const to = Math.max(from - 1, Math.min(head.number, from + most - 1));
   const asked = to - from + 1;
   const transactions = transactionsToAsk(poll, node, head.number);
   if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {

@@ -40,7 +40,7 @@ export async function lookAt(poll: Poll, node: Node): Promise<LookResult> {
   const { memory } = poll.follow;
   const { tip } = poll.state;
   const state = { ...poll.state, head: memory.head ?? poll.state.head };
-  const anchor = chooseAnchor(state, { rangeBlocks: memory.range.blocks, highest: memory.lowHead });
+  const anchor = chooseAnchor(state, { rangeBlocks: node.logRange.cap(memory.range.blocks), highest: memory.lowHead });
   const [latest, finalized, safe] = [taggedBlock('latest'), taggedBlock('finalized'), taggedBlock('safe')];
   const atAnchor = anchor === null ? null : blockAt(anchor.number);
   const outcomes = await node.send([latest, finalized, safe, ...(atAnchor === null ? [] : [atAnchor])]);

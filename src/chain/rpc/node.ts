@@ -4,6 +4,7 @@ import { BatchSize } from './batch-size.ts';
 import { type Call, chainId } from './calls.ts';
 import { type FailureKind, isRateLimit, isWithoutRoom, mayRefuseBatch, RpcFailure } from './failures.ts';
 import type { Exchange } from './http-exchange.ts';
+import { LogRange } from './log-range.ts';
 import { type Clock, RateLimit, SYSTEM_CLOCK } from './rate-limit.ts';
 import { maxBytesOf, mayBeLarge } from './response-size.ts';
 
@@ -42,6 +43,7 @@ export class Node {
   readonly #limit: RateLimit;
   #isChainChecked = false;
   readonly #batch: BatchSize;
+  readonly logRange: LogRange;
   #failures = 0;
   #availableAtMs = Number.NEGATIVE_INFINITY;
   #behind = 0;
@@ -54,6 +56,7 @@ export class Node {
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#limit = new RateLimit(this.callsPerSecond, this.#clock);
     this.#batch = new BatchSize(this.#dateMs);
+    this.logRange = new LogRange(this.#dateMs);
   }
 
   get name(): string {
@@ -124,13 +127,14 @@ export class Node {
       head: this.#head,
       lastError: this.#lastError,
       lastOkAtMs: this.#lastOkAtMs,
-      limits: { batch: this.#batch.limit },
+      limits: { batch: this.#batch.limit, logs: this.logRange.limit },
     };
   }
 
   /** Applies what the last process knew of the node. */
-  restore({ batch }: NodeLimits): void {
+  restore({ batch, logs }: NodeLimits): void {
     if (batch !== null) this.#batch.restore(batch);
+    if (logs !== null) this.logRange.restore(logs);
   }
 
   get #state(): NodeHealth['state'] {

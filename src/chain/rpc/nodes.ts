@@ -52,6 +52,11 @@ export class Nodes {
     for (const { name, limits } of known) this.nodes.find((node) => node.name === name)?.restore(limits);
   }
 
+  /** Returns how many of these blocks every node takes in one `eth_getLogs`. */
+  capRange(blocks: number): number {
+    return this.nodes.reduce((least, { logRange }) => logRange.cap(least), blocks);
+  }
+
   /** Until the first of them may be asked. */
   get waitMs(): number {
     return Math.min(...this.nodes.map((node) => node.waitMs));

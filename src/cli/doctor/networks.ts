@@ -10,6 +10,7 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 /** The nodes of the networks in CHAIN_RPC: whether they respond, are on their network, and say what the follower needs. */
 
 const RANGE_BLOCKS = 1_000;
+const RANGE_TRIALS = 12;
 const NO_CONTRACT = `0x${'0'.repeat(40)}`;
 
 const FIXES: Readonly<Record<FailureKind, string>> = {
@@ -70,9 +71,11 @@ async function checkNode(node: Node, depth: number | null, found: Found[]): Prom
     const fix = `It does not say what is final, so nothing becomes final. Set CHAIN_FINALITY to a depth that you trust, or name another node.`;
     return warning(check, text, fix);
   }
-  if (await takesRange(node, head.number)) return ok(check, `${text}, ranges of ${RANGE_BLOCKS} blocks`);
+  const blocks = await findRange(node, head.number);
+  const shown = `${text}, ranges of ${blocks} blocks`;
+  if (blocks >= Math.min(RANGE_BLOCKS, head.number)) return ok(check, shown);
   const fix = `It refuses eth_getLogs over ${RANGE_BLOCKS} blocks. Paybell asks for less, and reads history more slowly.`;
-  return warning(check, text, fix);
+  return warning(check, shown, fix);
 }
 
 /** Nothing to say about a node that takes this many calls in one request. */
@@ -84,9 +87,22 @@ async function describeBatches(node: Node): Promise<string[]> {
   return [node.batchSize === 1 ? 'refuses batches: single calls' : `batches of at most ${node.batchSize} calls`];
 }
 
-async function takesRange(node: Node, head: number): Promise<boolean> {
-  const range = { fromBlock: Math.max(0, head - RANGE_BLOCKS), toBlock: head };
-  const call = logsOf({ ...range, addresses: [NO_CONTRACT], topics: [] });
+/** The blocks of one eth_getLogs that the node takes, found by trial as the follower does. */
+async function findRange(node: Node, head: number): Promise<number> {
+  let most = 0;
+  for (let trial = 0; trial < RANGE_TRIALS; trial++) {
+    const blocks = node.logRange.cap(Math.min(RANGE_BLOCKS, Math.max(1, head)));
+    if (blocks === most) break;
+    if (await takesRange(node, head, blocks)) {
+      node.logRange.noteSuccess(blocks, 0);
+      most = Math.max(most, blocks);
+    } else node.logRange.noteRefusal(blocks);
+  }
+  return most;
+}
+
+async function takesRange(node: Node, head: number, blocks: number): Promise<boolean> {
+  const call = logsOf({ fromBlock: head - blocks + 1, toBlock: head, addresses: [NO_CONTRACT], topics: [] });
   try {
     return (await node.send([call])).failure(call) === null;
   } catch (error) {

@@ -74,14 +74,22 @@ export type NodeHealth = {
 };
 
 /** Limits that Paybell found by trial. The next process starts with them; only the cost of its calls depends on them. */
-export type NodeLimits = { readonly batch: BatchLimit | null };
+export type NodeLimits = { readonly batch: BatchLimit | null; readonly logs: LogLimit | null };
 
-export const NO_LIMITS: NodeLimits = { batch: null };
+export const NO_LIMITS: NodeLimits = { batch: null, logs: null };
 
 export type BatchLimit = {
   /** The calls that it takes in one request. */
   readonly size: number;
   /** The time of day until which Paybell tries no larger size; null if it tries one again soon. */
+  readonly untilMs: number | null;
+};
+
+/** The blocks of one `eth_getLogs`: the most that worked, and the fewest that the node refused. */
+export type LogLimit = {
+  readonly good: number | null;
+  readonly refused: number;
+  /** The time of day until which Paybell asks for fewer; null if it tries again soon. */
   readonly untilMs: number | null;
 };
 

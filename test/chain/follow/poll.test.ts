@@ -62,7 +62,8 @@ describe('the first start', () => {
 });
 
 describe('case 12: a poll takes at most six calls in two requests', () => {
-  test.each([1, 7, 100])('for %d blocks, and two more calls in one request where finality rises', async (blocks) => {
+  // Exactly 100 logs would be read twice, because a provider may have cut them off.
+  test.each([1, 7, 99])('for %d blocks, and two more calls in one request where finality rises', async (blocks) => {
     const { chain, followed } = setUp({ startBlock: 20 });
     const other = new ModelNode(chain);
     const two = new FollowedChain(chain, { nodes: [new ModelNode(chain).exchange, other.exchange], startBlock: 20 });

@@ -99,7 +99,7 @@ onEveryEngine('a step of a network', (store) => {
     const networkId = ++lastNetworkId;
     const { lease, step } = newFollower(networkId);
     expect((await lease()).nodes).toEqual([]);
-    const limits = { batch: { size: 3, untilMs: 9_000 } };
+    const limits = { batch: { size: 3, untilMs: 9_000 }, logs: { good: 90, refused: 110, untilMs: null } };
     const node = { name: `${networkId}#1`, state: 'ok', head: 5, lastError: null, lastOkAtMs: 1, limits } as const;
     await step(5, [], { nodes: [node] });
     expect((await lease()).nodes).toEqual([node]);

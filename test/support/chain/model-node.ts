@@ -25,6 +25,8 @@ export type Faults = {
   maxBlocks: number;
   /** A request with more logs is refused. */
   maxLogs: number;
+  /** A list ends there, without an error. */
+  cutAt: number;
   /** A response with more logs is larger than the client reads. */
   maxSize: number;
 };
@@ -40,6 +42,7 @@ const SOUND: Faults = {
   safe: 8,
   maxBlocks: Number.POSITIVE_INFINITY,
   maxLogs: Number.POSITIVE_INFINITY,
+  cutAt: Number.POSITIVE_INFINITY,
   maxSize: Number.POSITIVE_INFINITY,
 };
 
@@ -52,6 +55,8 @@ export class ModelNode {
   readonly faults: Faults;
   readonly calls = new Map<string, number>();
   requests = 0;
+  /** The blocks of each `eth_getLogs`, and whether the node refused it. */
+  readonly ranges: { readonly blocks: number; readonly isRefused: boolean }[] = [];
   isDown = false;
 
   constructor(
@@ -151,9 +156,14 @@ export class ModelNode {
   }
 
   #logs({ fromBlock, toBlock, address, topics }: RpcFilter, view: View): unknown {
-    const { maxBlocks, maxLogs, maxSize, omission } = this.faults;
+    const { maxBlocks, maxLogs, maxSize, cutAt, omission } = this.faults;
     const [from, to] = [Number(fromBlock), Math.min(Number(toBlock), view.length - 1)];
-    if (Number(toBlock) - from + 1 > maxBlocks) throw new Refusal(-32602);
+    const blocks = Number(toBlock) - from + 1;
+    const refuse = (code: number) => {
+      this.ranges.push({ blocks, isRefused: true });
+      return new Refusal(code);
+    };
+    if (blocks > maxBlocks) throw refuse(-32602);
     const found: Log[] = [];
     for (let number = from; number <= to; number++) {
       for (const log of view.blocks[number]?.logs ?? []) {
@@ -161,9 +171,10 @@ export class ModelNode {
       }
     }
     if (found.length > maxSize) throw new RpcFailure('too_large');
-    if (found.length > maxLogs) throw new Refusal(-32005);
+    if (found.length > maxLogs) throw refuse(-32005);
+    this.ranges.push({ blocks, isRefused: false });
     const isLossy = this.#happens(omission.responses);
-    return (isLossy ? found.filter(() => !this.#happens(omission.logs)) : found).map(rpcLog);
+    return (isLossy ? found.filter(() => !this.#happens(omission.logs)) : found).slice(0, cutAt).map(rpcLog);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Outcomes } from '../../rpc/batch.ts';
 import { blockAt, type Call, logsOf, receiptOf } from '../../rpc/calls.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
-import type { Header, Log, Receipt } from '../../rpc/types.ts';
+import type { Header, Log, LogFilter, Receipt } from '../../rpc/types.ts';
 import { garbageFrom } from './doubt.ts';
 import { logFilters } from './log-filters.ts';
 
@@ -37,22 +37,70 @@ export function isRefusal(reading: Reading | Refusal): reading is Refusal {
 export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
   const { from, to, sources, check, transactions = [] } = blocks;
   const header = blockAt(check);
-  const logCalls = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall).map(logsOf);
+  const filters = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall);
+  const logCalls = filters.map(logsOf);
   const receiptCalls = transactions.map((hash) => ({ hash, call: receiptOf(hash) }));
   const outcomes = await sendUnlessTooLarge(node, [header, ...logCalls, ...receiptCalls.map(({ call }) => call)]);
-  if (outcomes === null) return 'too_large';
+  const asked = to - from + 1;
+  if (outcomes === null) return refused(node, asked, 'too_large');
   const refusals = logCalls.flatMap((call) => outcomes.failure(call) ?? []);
-  if (refusals.some(({ kind }) => kind === 'rpc_error')) return 'refused';
+  if (refusals.some(({ kind }) => kind === 'rpc_error')) return refused(node, asked, 'refused');
   if (refusals.length > 0 || outcomes.failure(header) !== null) throw garbageFrom(node);
+  const lists = logCalls.map((call) => outcomes.value(call));
+  const counts = filters.map((filter, at) => ({ filter, logs: lists[at]?.length ?? 0 }));
+  if (await isCutOff(node, counts)) return refused(node, asked, 'refused');
+  if (filters.length > 0) node.logRange.noteSuccess(asked, Math.max(...lists.map(({ length }) => length)));
   const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
   return {
     header: outcomes.value(header),
-    logs: checkedLogs(
-      node,
-      logCalls.flatMap((call) => outcomes.value(call)),
-    ),
+    logs: checkedLogs(node, lists.flat()),
     receipts: new Map(receipts.map(({ hash, call }) => [hash, outcomes.value(call)])),
   };
+}
+
+function refused(node: Node, blocks: number, refusal: Refusal): Refusal {
+  node.logRange.noteRefusal(blocks);
+  return refusal;
+}
+
+/** The most results of an answer, by the limits of providers. Some cut the list there without an error. */
+const ROUND_COUNTS: ReadonlySet<number> = new Set([100, 500, 1_000, 2_000, 5_000, 10_000]);
+
+type Count = { readonly filter: LogFilter; readonly logs: number };
+
+/** Whether the node left logs out of a list with exactly as many as a limit allows: the halves of its blocks then have more. */
+async function isCutOff(node: Node, counts: readonly Count[]): Promise<boolean> {
+  let doubtful = counts.filter(isDoubtful);
+  while (doubtful.length > 0) {
+    const halves = doubtful.map(({ filter, logs }) => ({ logs, parts: halvesOf(filter) }));
+    const outcomes = await sendUnlessTooLarge(
+      node,
+      halves.flatMap(({ parts }) => parts.map(({ call }) => call)),
+    );
+    if (outcomes === null) return true;
+    const next: Count[] = [];
+    for (const { logs, parts } of halves) {
+      if (parts.some(({ call }) => outcomes.failure(call) !== null)) return true;
+      const found = parts.map(({ filter, call }) => ({ filter, logs: outcomes.value(call).length }));
+      if (found.reduce((sum, part) => sum + part.logs, 0) > logs) return true;
+      next.push(...found.filter(isDoubtful));
+    }
+    doubtful = next;
+  }
+  return false;
+}
+
+function isDoubtful({ filter: { fromBlock, toBlock }, logs }: Count): boolean {
+  return ROUND_COUNTS.has(logs) && fromBlock < toBlock;
+}
+
+function halvesOf(filter: LogFilter): { readonly filter: LogFilter; readonly call: Call<Log[]> }[] {
+  const middle = Math.floor((filter.fromBlock + filter.toBlock) / 2);
+  const parts = [
+    { ...filter, toBlock: middle },
+    { ...filter, fromBlock: middle + 1 },
+  ];
+  return parts.map((part) => ({ filter: part, call: logsOf(part) }));
 }
 
 async function sendUnlessTooLarge(node: Node, calls: readonly Call<unknown>[]): Promise<Outcomes | null> {

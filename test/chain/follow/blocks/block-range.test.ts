@@ -26,6 +26,18 @@ test('a range that was used in full and had few logs is doubled, up to 100,000 b
   expect(range.blocks).toBe(100_000);
 });
 
+test('a range that was refused is not asked for again before 50 good readings', () => {
+  const range = new BlockRange(1_000);
+  const sizes = Array.from({ length: 60 }, () => {
+    const { blocks } = range;
+    if (blocks > 100) range.shrink(blocks);
+    else range.adapt(blocks, 0);
+    return blocks;
+  });
+  expect(sizes.slice(10, 50).every((blocks) => blocks >= 75 && blocks <= 100)).toBe(true);
+  expect(sizes.slice(50).some((blocks) => blocks > 100)).toBe(true);
+});
+
 test('a range with many logs is halved', () => {
   const range = new BlockRange(1_000);
   range.adapt(1_000, 10_001);
