@@ -19,11 +19,13 @@ receiver gets exactly what your payment system sent. The samples below show the 
 
 - Every payload has \`event\` and \`networkId\`. \`eventId\` is in the payload if the sender set it; the \`paybell-event-id\` header
   always has it.
-- Retries and redeliveries carry the same bytes and the same \`webhook-id\` header. Use that header to detect duplicates.
+- Retries and redeliveries carry the same bytes and the same \`webhook-id\` header. Use that header to detect duplicates: an event has one
+  delivery for each webhook ([L1](guarantees.md#l1)).
 - **Amounts are decimal strings**, because many languages round JSON numbers.
 - \`network\` is the [CAIP-2](https://chainagnostic.org/CAIPs/caip-2) identifier of the network, in addition to the numeric \`networkId\`.
 - Dates are Unix seconds.
-- **Delivery order is not event order**: a retry can arrive after a later event. Rely on the contents of the payload.
+- **Delivery order is not event order**: a retry can arrive after a later event. Rely on the contents of the payload, or
+  give the endpoint an order ([L8](guarantees.md#l8)).
 `;
 
 const FROM_NETWORK = `## Events from a network
