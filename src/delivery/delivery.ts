@@ -59,7 +59,10 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
     'Unhealthy destinations, which get one request at a time until one succeeds.',
     () => engine.breakersOpen,
   );
-  const clock = new ClockStepDetector({ db, log, schedule: config.RETRY_SCHEDULE, onWork: () => engine.wake() });
+  const clock = new ClockStepDetector({
+    ...{ db, log, schedule: config.RETRY_SCHEDULE, deadlineMs: config.DATABASE_TIMEOUT },
+    onWork: () => engine.wake(),
+  });
   const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
   const onStep = ({ made, due }: Stepped) => {
     counts.noteFannedOut(made);

@@ -57,18 +57,22 @@ async function bringTasksForward(db: Database, occasion: Occasion): Promise<void
 
 async function bringHeadForward(db: Database, head: Head, schedule: Schedule, occasion: Occasion): Promise<number> {
   const key = [head.entity_id, Number(head.webhook_no)];
-  const longest = `(case when redeliver > 0 then 0 else ${longestMs(schedule)} end)`;
+  const step = longestMs(schedule);
+  const longest = `(case when redeliver > 0 then 0 else ${step} end)`;
   let brought = 0;
   for (;;) {
     const nowMs = await readNowMs(db, db.dialect);
     const isDueLate = `due_ms > ${nowMs} + ${longest}`;
     const isLeasedLate = `lease_ms > ${nowMs} + lease_s * 1000`;
+    // The schedule continues at this time after a redelivery.
+    const isScheduledLate = `scheduled_ms > ${nowMs} + ${step}`;
     const changed = await db.transaction(async (queries) => {
       const rows = await queries.run(
         `update queue set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,
-           lease_ms = case when ${isLeasedLate} then ${nowMs} + lease_s * 1000 else lease_ms end
+           lease_ms = case when ${isLeasedLate} then ${nowMs} + lease_s * 1000 else lease_ms end,
+           scheduled_ms = case when ${isScheduledLate} then ${nowMs} + ${step} else scheduled_ms end
          where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2
-           and (${isDueLate} or ${isLeasedLate}) limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
+           and (${isDueLate} or ${isLeasedLate} or ${isScheduledLate}) limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
         key,
       );
       if (rows > 0 || occasion === 'step') {

@@ -67,6 +67,16 @@ onEveryEngine('a clock that was set back', (store) => {
     },
   );
 
+  test('limits the wait that follows a redelivery to the schedule', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    await setColumns(store.db, entityId, `redeliver = 1, scheduled_ms = due_ms + ${TEN_MINUTES_MS}`);
+    expect(await bringForward(store.db, schedule, 'step')).toBe(1);
+    const key = [entityKey(store.db.dialect, entityId)];
+    const scheduledMs = await readInteger(store.db, 'scheduled_ms', 'from queue where entity_id = $1', key);
+    expect(scheduledMs).toBeLessThanOrEqual(await databaseNowMs(store.db));
+  });
+
   test('limits a lease to its length, and its delivery is due when it ends', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
