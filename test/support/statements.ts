@@ -26,10 +26,10 @@ export function recordStatements(db: Database, texts: Set<string>): Database {
 
 const SHARD_COMMAND = /run_command_on_(?:colocated_)?placements\('(\w+)'(?:, '(\w+)')?,\s*\$command\$(.*)\$command\$/s;
 
-/** Runs the command for every shard on the tables themselves, as if they were the only shard. Null for other statements. */
+/** Runs the command for every shard on the tables, as if they were the only shard. Returns null on Citus and for other statements. */
 function readAsShard<Row>(db: Database, sql: string): Promise<Row[]> | null {
   const [, first, second, command] = SHARD_COMMAND.exec(sql) ?? [];
-  if (first === undefined || command === undefined) return null;
+  if (db.dialect.isDistributed || first === undefined || command === undefined) return null;
   const text = command.replaceAll('%1$s', first).replaceAll('%2$s', second ?? '');
   return db.all<Row>(`select cast((${text}) as text) as result`);
 }
