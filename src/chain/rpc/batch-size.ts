@@ -9,8 +9,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * How many calls a node takes in one request. Many providers refuse batches, or large ones, and each says so in another way.
- * The size falls with the third refusal and rises by one step after 50 good requests. A size that is refused a second time
- * is left alone for a day.
+ * The size falls with the third refusal and rises by one step after 50 good requests. A size that is refused again before a
+ * batch of it succeeded is left alone for a day.
  */
 export class BatchSize {
   #size: number = SIZES[0];
@@ -19,7 +19,8 @@ export class BatchSize {
   #refusals = 0;
   /** The smallest batch that was refused since one of at least its size succeeded. */
   #refused = Number.POSITIVE_INFINITY;
-  #hasRisen = false;
+  /** The size before it rose, until a larger batch has succeeded. */
+  #risenFrom: number | null = null;
 
   constructor(private readonly nowMs: () => number) {}
 
@@ -41,16 +42,17 @@ export class BatchSize {
   }
 
   noteSuccess(calls: number): void {
+    if (this.#risenFrom !== null && calls > this.#risenFrom) this.#risenFrom = null;
     if (calls >= this.#refused) {
       this.#refused = Number.POSITIVE_INFINITY;
       this.#refusals = 0;
     }
     if (++this.#good < GOOD_REQUESTS || this.#size === SIZES[0]) return;
     if (this.#untilMs !== null && this.#untilMs > this.nowMs()) return;
+    this.#risenFrom = this.#size;
     this.#size = SIZES.findLast((size) => size > this.#size) ?? SIZES[0];
     this.#good = 0;
     this.#untilMs = null;
-    this.#hasRisen = true;
   }
 
   /** After a batch was refused and its first call alone was not. */
@@ -58,9 +60,9 @@ export class BatchSize {
     this.#refused = Math.min(this.#refused, calls);
     this.#good = 0;
     if (++this.#refusals < REFUSALS) return;
-    const { size } = this;
     this.#size = SIZES.find((each) => each < this.#refused) ?? 1;
-    this.#untilMs = this.#hasRisen && this.#size < size ? this.nowMs() + DAY_MS : null;
+    this.#untilMs = this.#risenFrom !== null && this.#refused > this.#risenFrom ? this.nowMs() + DAY_MS : null;
+    this.#risenFrom = null;
     this.#refusals = 0;
     this.#refused = Number.POSITIVE_INFINITY;
   }

@@ -74,6 +74,17 @@ describe('the size of a batch', () => {
     expect(size.size).toBe(3);
   });
 
+  test('rises again the same day after refusals of a size that had succeeded', () => {
+    const { size, refuse, succeed } = newSize();
+    refuse(2);
+    succeed(1, 50);
+    succeed(3, 50);
+    refuse(3);
+    expect(size.limit).toEqual({ size: 1, untilMs: null });
+    succeed(1, 50);
+    expect(size.size).toBe(3);
+  });
+
   test('is known after a restart, for the rest of the day', () => {
     const { size, succeed } = newSize(5_000);
     size.restore({ size: 3, untilMs: 5_001 });
