@@ -26,7 +26,7 @@ type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
 /** Changes no delivery that is due in time, so that any number of instances may do this at once. Returns how many it changed. */
 export async function bringForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<number> {
   let brought = 0;
-  await bringTasksForward(db, occasion);
+  await bringTasksForward(db, schedule, occasion);
   let after: Head = { entity_id: db.dialect.bindUuid('0'.repeat(32)), webhook_no: Number.MIN_SAFE_INTEGER };
   for (;;) {
     const heads = await db.all<Head>(
@@ -41,16 +41,27 @@ export async function bringForward(db: Database, schedule: Schedule, occasion: O
   }
 }
 
-/** Tasks wait by the same clock. A longer wait than a task can have is left from before a step that no instance saw. */
-async function bringTasksForward(db: Database, occasion: Occasion): Promise<void> {
+/**
+ * Tasks wait by the same clock, and the deliveries that a task makes are due at its `due_ms`. A longer wait than a task or a
+ * first attempt can have is left from before a step that no instance saw.
+ */
+async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<void> {
+  const { nowMs } = db.dialect;
   const limitMs = occasion === 'step' ? 0 : MAX_BACKOFF_MS;
-  const waiting = `wait_ms > ${db.dialect.nowMs} + ${limitMs} and phase <> '${WATCHING}'`;
+  const isWaiting = `(wait_ms > ${nowMs} + ${limitMs} and phase <> '${WATCHING}')`;
+  const firstMs = `${nowMs} + ${Math.ceil((schedule[0] ?? 0) * JITTERED)}`;
+  const isDueLate = `(due_ms is not null and due_ms > ${firstMs})`;
   const entities = await db.all<{ entity_id: SqlUuid }>(
-    `select distinct entity_id from tasks where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
+    `select distinct entity_id from tasks where ${isWaiting} or ${isDueLate} limit ${ENTITIES_WITH_TASKS}`,
   );
   for (const { entity_id: entity } of entities) {
     await db.transaction((queries) =>
-      queries.run(`update tasks set wait_ms = 0 where entity_id = $1 and ${waiting}`, [entity]),
+      queries.run(
+        `update tasks set wait_ms = case when ${isWaiting} then 0 else wait_ms end,
+           due_ms = case when ${isDueLate} then ${firstMs} else due_ms end
+         where entity_id = $1 and (${isWaiting} or ${isDueLate})`,
+        [entity],
+      ),
     );
   }
 }

@@ -67,6 +67,22 @@ onEveryEngine('a clock that was set back', (store) => {
     },
   );
 
+  test('limits the due time of the deliveries that a task makes', async () => {
+    const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
+    const dueIn = () =>
+      readInteger(store.db, `due_ms - ${store.db.dialect.nowMs}`, 'from tasks where entity_id = $1', [entity]);
+    await store.db.transaction((queries) =>
+      queries.run(
+        `insert into tasks (entity_id, no, kind, subject, entity, phase, cursor, wait_ms, due_ms)
+         values ($1, $1, 'fan_out', $1, '', 'walking', '', 0, ${store.db.dialect.nowMs} + ${TEN_MINUTES_MS})`,
+        [entity],
+      ),
+    );
+    await bringForward(store.db, schedule, 'start');
+    expect(await dueIn()).toBeLessThanOrEqual(0);
+    await store.db.transaction((queries) => queries.run('delete from tasks where entity_id = $1', [entity]));
+  });
+
   test('limits the wait that follows a redelivery to the schedule', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
