@@ -7,6 +7,7 @@ import { launchChromium } from './support/chromium.ts';
 import { LOOKS } from './support/looks.ts';
 import { NetworkWriter } from './support/network-data.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -66,7 +67,7 @@ test.each(Object.keys(LOOKS))('each is a sentence with what to do about it, %s',
   await item(page, `The source ${sourceId} on Polygon is paused, and its contract is not read: ${PAUSED}`).waitFor();
   await item(page, /The oldest waiting delivery is 2 h( \d+ min)? overdue\./).waitFor();
   await item(page, /The storage is at 8\d% of its limit: 8\d\d(\.\d)? KiB of 1 MiB\./).waitFor();
-  expect(await page.locator('.attention-item').count()).toBe(4);
+  await shows(page.locator('.attention-item'), 4);
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   await savePicture(page, `attention capacity ${look}`);
   expect(await accessibilityViolations(page)).toEqual([]);

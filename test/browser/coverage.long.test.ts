@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
+import { shows } from './support/shown.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -32,7 +33,7 @@ test('the grid distinguishes empty cells, one webhook and several by label and i
   await tab.page.getByRole('link', { name: 'LatePayment on Ethereum: 1 webhook', exact: true }).waitFor();
   await tab.page.getByRole('link', { name: 'LatePayment on OP Mainnet: 2 webhooks', exact: true }).waitFor();
   await tab.page.getByRole('link', { name: 'Refunded on OP Mainnet: 1 webhook', exact: true }).waitFor();
-  expect(await tab.page.locator('td .cell-empty').count()).toBe(8 * 8 - 3);
+  await shows(tab.page.locator('td .cell-empty'), 8 * 8 - 3);
   const shapes = await tab.page
     .locator('.legend .cell path')
     .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));

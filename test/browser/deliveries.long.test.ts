@@ -6,6 +6,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -370,7 +371,7 @@ test('an unreachable server is reported above the deliveries already loaded', as
   await page.route('**/api/**', (route) => route.abort());
   await page.getByRole('alert').waitFor();
   expect(await page.getByRole('alert').textContent()).toContain('Cannot reach Paybell');
-  expect(await rows(page).count()).toBe(2);
+  await shows(rows(page), 2);
   await page.unroute('**/api/**');
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });

@@ -5,6 +5,7 @@ import { accessibilityViolations } from './support/axe.ts';
 import { withFreshStage } from './support/fresh-stage.ts';
 import { LOOKS } from './support/looks.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -181,7 +182,7 @@ describe('a row', () => {
       await session.signIn('/deliveries');
       await rows(page).first().click();
       await panelOf(page).getByText('HTTP 503').first().waitFor();
-      expect(await rows(page).first().getByText('HTTP 503').locator('visible=true').count()).toBe(1);
+      await shows(rows(page).first().getByText('HTTP 503').locator('visible=true'), 1);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await savePicture(page, `delivery open ${width}`);
       expect(session.errors).toEqual([]);
@@ -197,7 +198,7 @@ describe('a row', () => {
     const { page } = session;
     await session.signIn('/deliveries');
     await until('all are listed', async () => (await rows(page).count()) === 3);
-    expect(await rows(page).getByText('Test', { exact: true }).locator('visible=true').count()).toBe(1);
+    await shows(rows(page).getByText('Test', { exact: true }).locator('visible=true'), 1);
     // Two hours later the attempt is overdue, as it is where a destination is unhealthy.
     await page.clock.install({ time: Date.now() + 2 * 3_600_000 });
     await page.reload();
@@ -216,7 +217,7 @@ test.each(Object.values(LOOKS))('the list is accessible and fits, $theme, $width
   const { page } = session;
   await session.signIn('/deliveries');
   await tab(page, 'Retrying 1').waitFor();
-  expect(await rows(page).first().getByText('HTTP 503').locator('visible=true').count()).toBe(1);
+  await shows(rows(page).first().getByText('HTTP 503').locator('visible=true'), 1);
   expect(await accessibilityViolations(page)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
   await savePicture(page, `deliveries ${theme} ${width}`);

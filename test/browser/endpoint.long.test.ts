@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -138,9 +139,9 @@ test('keeps what it shows while the server cannot be reached, and says so once',
   const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('/webhooks'));
   await page.getByText('Cannot reach Paybell').waitFor();
   await failed;
-  expect(await page.getByText('Cannot reach Paybell').count()).toBe(1);
+  await shows(page.getByText('Cannot reach Paybell'), 1);
   expect(await rows()).toBe(3);
-  expect(await tile(page, 'Delivered').count()).toBe(1);
+  await shows(tile(page, 'Delivered'), 1);
   await page.unroute('**/api/**');
   await page.getByText('Cannot reach Paybell').waitFor({ state: 'detached' });
   expect(tab.errorsExcept(/ERR_FAILED/)).toEqual([]);

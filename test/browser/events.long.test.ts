@@ -6,6 +6,7 @@ import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import { LOOKS } from './support/looks.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -41,7 +42,7 @@ test('an event that reached no webhook stands out, and one can be registered for
   await until('both are listed', async () => (await total(page)) === '2');
   const missed = rows(page).filter({ hasText: 'transfer-1' });
   await missed.getByText('No webhook', { exact: true }).waitFor();
-  expect(await rows(page).getByText('No webhook', { exact: true }).count()).toBe(1);
+  await shows(rows(page).getByText('No webhook', { exact: true }), 1);
   await page.getByRole('link', { name: 'Reached no webhook 1' }).click();
   await until('only that one is listed', async () => (await total(page)) === '1');
   expect(page.url()).toEndWith('/events?matched=false');
@@ -90,7 +91,7 @@ test('filters by event, network, ID and time, with exact totals in pages', async
   const { page } = tab;
   await tab.signIn('/events');
   await until('all are counted', async () => (await total(page)) === '30');
-  expect(await rows(page).count()).toBe(25);
+  await shows(rows(page), 25);
   await page.getByRole('button', { name: 'Next page' }).click();
   await until('the rest is listed', async () => (await rows(page).count()) === 5);
   await page.getByLabel('Event', { exact: true }).selectOption('LatePayment');

@@ -9,6 +9,7 @@ import { ADMIN_KEY } from './support/fresh-stage.ts';
 import { LOOKS } from './support/looks.ts';
 import { NetworkWriter } from './support/network-data.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -145,7 +146,7 @@ test('a failing request is reported beside the other figures, once, and ends wit
   await tab.signIn('/');
   await page.locator('.networks').getByRole('alert').waitFor();
   expect(await page.locator('.networks').innerText()).toContain('Internal error');
-  expect(await page.locator('.tile').count()).toBe(6);
+  await shows(page.locator('.tile'), 6);
   expect(await accessibilityViolations(page)).toEqual([]);
   await page.unroute('**/chains');
   await strip(page, 'Base').waitFor();
@@ -170,7 +171,7 @@ test.each(Object.keys(LOOKS))('a key that may not read them is told so in their 
   await page.getByText('The networks that the server follows are not shown').waitFor();
   expect(await page.locator('.network-strip').count()).toBe(0);
   expect(await page.locator('.networks').getByRole('alert').count()).toBe(0);
-  expect(await page.locator('.tile').count()).toBe(6);
+  await shows(page.locator('.tile'), 6);
   expect(await fits(page)).toBe(true);
   await savePicture(page, `networks without permission ${look}`);
   expect(await accessibilityViolations(page)).toEqual([]);

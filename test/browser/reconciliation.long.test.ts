@@ -4,6 +4,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { withFreshStage } from './support/fresh-stage.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -43,7 +44,7 @@ test('a reconciliation says first what was not acknowledged, and then exact sums
   await tab.signIn(`/reconciliation?day=${day}`);
   await page.getByText('1 of 3 events was not acknowledged: 1 was not sent.').waitFor();
   const rows = page.locator('table.reconciliation tbody tr');
-  expect(await rows.count()).toBe(2);
+  await shows(rows, 2);
   expect(await rows.nth(0).textContent()).toMatch(/Base.*10\.25.*10\.25 missing/);
   expect(await rows.nth(1).textContent()).toMatch(/Ethereum.*1234567\.500000000000000001$/);
   expect(await page.locator('.digest-line code').textContent()).toBe(sha256);

@@ -8,6 +8,7 @@ import { withFreshStage } from './support/fresh-stage.ts';
 import { LOOKS } from './support/looks.ts';
 import { inBlock, NetworkWriter } from './support/network-data.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -131,8 +132,8 @@ describe('the list', () => {
     const rows = page.locator('table.deliveries tbody tr');
     await until('all deliveries are listed', async () => (await rows.count()) === 4);
     const badge = rows.filter({ hasText: RETRACTION }).getByText('Retraction', { exact: true }).locator('visible=true');
-    expect(await badge.count()).toBe(1);
-    expect(await rows.getByText('Retraction', { exact: true }).locator('visible=true').count()).toBe(1);
+    await shows(badge, 1);
+    await shows(rows.getByText('Retraction', { exact: true }).locator('visible=true'), 1);
     expect(await fits(page)).toBe(true);
     await savePicture(page, `list with a retraction ${look}`);
     expect(await accessibilityViolations(page)).toEqual([]);

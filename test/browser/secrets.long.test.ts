@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import type { ReceivedRequest } from './support/receiver.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -111,7 +112,7 @@ describe('a secret', () => {
     expect((secrets[1]?.dateExpires ?? 0) - (secrets[0]?.dateCreated ?? 0)).toBe(48 * 3600);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByText('Newest', { exact: true }).waitFor();
-    expect(await page.locator('.secret', { hasText: 'Expires' }).count()).toBe(1);
+    await shows(page.locator('.secret', { hasText: 'Expires' }), 1);
     expect(await page.content()).not.toContain(secrets[0]?.secret ?? 'no secret');
     expect(tab.errors).toEqual([]);
   });
@@ -151,7 +152,7 @@ describe('the signing key', () => {
     expect(await dialog.locator('code').textContent()).toBe(publicKeys[0]?.publicKey ?? '');
     await dialog.getByRole('button', { name: 'Done' }).click();
     for (const { publicKey } of publicKeys) await page.getByText(publicKey).waitFor();
-    expect(await page.locator('.secret', { hasText: 'Expires' }).count()).toBe(1);
+    await shows(page.locator('.secret', { hasText: 'Expires' }), 1);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(tab.errors).toEqual([]);
   });

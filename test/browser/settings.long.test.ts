@@ -7,6 +7,7 @@ import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import { LOOKS } from './support/looks.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -93,7 +94,7 @@ describe('API keys', () => {
     const dialog = page.getByRole('dialog', { name: 'Create API key' });
     expect(await dialog.getByLabel('secrets:write').isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Read only' }).click();
-    expect(await dialog.getByRole('checkbox', { checked: true }).count()).toBe(2);
+    await shows(dialog.getByRole('checkbox', { checked: true }), 2);
     expect(await accessibilityViolations(page)).toEqual([]);
     await savePicture(page, 'settings create key with few permissions');
     await dialog.getByRole('button', { name: 'Cancel' }).click();

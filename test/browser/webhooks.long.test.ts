@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import { savePicture } from './support/pictures.ts';
+import { shows } from './support/shown.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -266,7 +267,7 @@ describe('the health of webhooks', () => {
     await tab.signIn('/webhooks');
     await page.getByText('1 webhook is suspended.').waitFor();
     await page.getByText('The endpoint responded with 410 Gone').waitFor();
-    expect(await page.locator('tr.suspended').count()).toBe(1);
+    await shows(page.locator('tr.suspended'), 1);
     const marked = (state: string) => rows(page).getByText(state, { exact: true });
     await until('the other is known to be active', async () => (await marked('Active').count()) === 1);
     await savePicture(page, 'webhooks with their state');
