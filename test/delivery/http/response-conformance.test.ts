@@ -2,11 +2,12 @@ import { expect, test } from 'bun:test';
 import { AttemptFailure } from '../../../src/delivery/http/errors.ts';
 import { StoredBody } from '../../../src/delivery/http/response-body.ts';
 import { ResponseParser } from '../../../src/delivery/http/response-parser.ts';
+import { suiteRuns } from '../../support/suite.ts';
 import { type LlhttpReading, readWithLlhttp } from './llhttp.ts';
 import { ResponseGenerator } from './response-generator.ts';
 
-/** Twelve runs of 5,000 generated responses, each compared with llhttp and with itself in other parts. */
-const SEEDS = Array.from({ length: 12 }, (_, index) => index + 1);
+/** Each run has 5,000 generated responses, each compared with llhttp and with itself in other parts. */
+const SEEDS = Array.from({ length: suiteRuns(5, 12) }, (_, index) => index + 1);
 const RESPONSES_PER_SEED = 5_000;
 /** Heads that come byte by byte are copied for each byte, so only short ones are read so, and one in four. */
 const BYTE_BY_BYTE_EVERY = 4;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { DestinationKey } from '../../../src/domain/post-url.ts';
+import { suiteRuns } from '../../support/suite.ts';
 import { hangs, type Receiver, respondsIn, Simulation } from './simulation.ts';
 
 const SLOTS = { slots: 8_192, cap: 16 };
@@ -62,47 +63,57 @@ describe.each(PATHS)('beside hanging destinations, deliveries %s', (path) => {
   quiet.run(END_MS);
   const quietMs = Math.max(...p99Of(quiet));
 
-  test.each([
+  const crowds = [
     [50, 1],
+    [1_000, 100],
+    [5_000, 5_000],
     [200, 1],
     [1_000, 1],
-    [1_000, 100],
     [5_000, 1],
     [5_000, 100],
-    [5_000, 5_000],
-  ])('are as fast as alone: %d destinations of %d entities', (hanging, entities) => {
-    const simulation = new Simulation(SLOTS);
-    addNeighbours(simulation, path);
-    addCrowd(simulation, hanging, entities);
-    simulation.run(END_MS);
-    // Five thousand destinations that join at once need many plans, and five thousand entities as many turns.
-    const limitMs = hanging < 5_000 ? quietMs * 1.5 : entities < 5_000 ? 15 : 75;
-    for (const p99Ms of p99Of(simulation)) expect(p99Ms).toBeLessThan(limitMs);
-    for (const group of GROUPS) {
-      expect(simulation.waitedMs.get(group)).toHaveLength(quiet.waitedMs.get(group)?.length ?? 0);
-    }
-    // The crowd is served too: every one of its destinations that there are slots for is tried.
-    expect(simulation.waitedMs.get('crowd')?.length).toBeGreaterThan(hanging);
-  });
+  ];
+  test.each(crowds.slice(0, suiteRuns(3, 7)))(
+    'are as fast as alone: %d destinations of %d entities',
+    (hanging = 0, entities = 0) => {
+      const simulation = new Simulation(SLOTS);
+      addNeighbours(simulation, path);
+      addCrowd(simulation, hanging, entities);
+      simulation.run(END_MS);
+      // Five thousand destinations that join at once need many plans, and five thousand entities as many turns.
+      const limitMs = hanging < 5_000 ? quietMs * 1.5 : entities < 5_000 ? 15 : 75;
+      for (const p99Ms of p99Of(simulation)) expect(p99Ms).toBeLessThan(limitMs);
+      for (const group of GROUPS) {
+        expect(simulation.waitedMs.get(group)).toHaveLength(quiet.waitedMs.get(group)?.length ?? 0);
+      }
+      // The crowd is served too: every one of its destinations that there are slots for is tried.
+      expect(simulation.waitedMs.get('crowd')?.length).toBeGreaterThan(hanging);
+    },
+  );
 
-  test.each([
+  const provenCrowds = [
     [500, 1],
-    [5_000, 1],
     [5_000, 100],
+    [5_000, 1],
     [5_000, 5_000],
-  ])('are as fast as alone when %d proven destinations of %d entities begin to hang', (destinations, entities) => {
-    const simulation = new Simulation(SLOTS);
-    const hangsAtMs = 5_000;
-    addNeighbours(simulation, path, hangsAtMs);
-    const worked: Receiver = (nowMs) => (nowMs < hangsAtMs ? respondsIn(20)(nowMs) : hangs(nowMs));
-    const crowd = Array.from({ length: destinations }, (_, index) => destinationOf(`crowd${index % entities}`, index));
-    for (const destination of crowd) simulation.receiver(destination, worked);
-    every(simulation, 0.5, 0, (index) => {
-      simulation.accept(crowd[(index * 7_919) % destinations] ?? destinationOf('x', 'x'), 'crowd');
-    });
-    simulation.run(END_MS);
-    for (const p99Ms of p99Of(simulation)) expect(p99Ms).toBeLessThan(15);
-  });
+  ];
+  test.each(provenCrowds.slice(0, suiteRuns(1, 4)))(
+    'are as fast as alone when %d proven destinations of %d entities begin to hang',
+    (destinations = 0, entities = 0) => {
+      const simulation = new Simulation(SLOTS);
+      const hangsAtMs = 5_000;
+      addNeighbours(simulation, path, hangsAtMs);
+      const worked: Receiver = (nowMs) => (nowMs < hangsAtMs ? respondsIn(20)(nowMs) : hangs(nowMs));
+      const crowd = Array.from({ length: destinations }, (_, index) =>
+        destinationOf(`crowd${index % entities}`, index),
+      );
+      for (const destination of crowd) simulation.receiver(destination, worked);
+      every(simulation, 0.5, 0, (index) => {
+        simulation.accept(crowd[(index * 7_919) % destinations] ?? destinationOf('x', 'x'), 'crowd');
+      });
+      simulation.run(END_MS);
+      for (const p99Ms of p99Of(simulation)) expect(p99Ms).toBeLessThan(15);
+    },
+  );
 
   test('wait for tens of milliseconds where an honest backlog takes all of the processor', () => {
     const simulation = new Simulation(SLOTS);
@@ -119,23 +130,27 @@ describe.each(PATHS)('beside hanging destinations, deliveries %s', (path) => {
 
 describe('an entity with a thousand destinations that were never seen, each with a hundred deliveries', () => {
   // Without slow start and shares, and with the same processor: 12.0, 12.3 and 32.3 seconds.
-  test.each([
-    [20, 12.6],
+  const responses = [
     [200, 12.9],
+    [20, 12.6],
     [2_000, 42],
-  ])('loses little where a response takes %d ms', (responseMs, mostS) => {
-    const simulation = new Simulation(SLOTS);
-    for (let index = 0; index < 1_000; index++) {
-      const destination = destinationOf('honest', index);
-      simulation.receiver(destination, respondsIn(responseMs));
-      simulation.at(0, () => simulation.due(destination, 'honest', 100));
-    }
-    simulation.run(60_000);
-    expect(simulation.waitedMs.get('honest')).toHaveLength(100_000);
-    expect((simulation.lastEndMs.get('honest') ?? Number.NaN) / 1_000).toBeLessThan(mostS);
-    expect(simulation.queue.freeSlots).toBe(SLOTS.slots);
-    simulation.queue.checkSums();
-  });
+  ];
+  test.each(responses.slice(0, suiteRuns(1, 3)))(
+    'loses little where a response takes %d ms',
+    (responseMs = 0, mostS = 0) => {
+      const simulation = new Simulation(SLOTS);
+      for (let index = 0; index < 1_000; index++) {
+        const destination = destinationOf('honest', index);
+        simulation.receiver(destination, respondsIn(responseMs));
+        simulation.at(0, () => simulation.due(destination, 'honest', 100));
+      }
+      simulation.run(60_000);
+      expect(simulation.waitedMs.get('honest')).toHaveLength(100_000);
+      expect((simulation.lastEndMs.get('honest') ?? Number.NaN) / 1_000).toBeLessThan(mostS);
+      expect(simulation.queue.freeSlots).toBe(SLOTS.slots);
+      simulation.queue.checkSums();
+    },
+  );
 });
 
 describe('with few slots', () => {
