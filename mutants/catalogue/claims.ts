@@ -175,7 +175,7 @@ export const claims: readonly Mutant[] = [
     name: 'clock-set-back-unnoticed',
     what: 'lets deliveries wait until a clock that was set back has caught up',
     file: 'store/deliveries/clock-step.ts',
-    find: 'set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,',
+    find: 'set due_ms = case when due_ms > ${due} then ${due} else due_ms end,',
     replace: 'set due_ms = due_ms,',
     caughtBy: { file: 'store/deliveries/clock-step', test: 'makes a retry wait no longer than its step' },
   },

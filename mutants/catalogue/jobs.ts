@@ -71,7 +71,15 @@ export const jobs: readonly Mutant[] = [
     what: 'does not notice that the clock of the database was set back',
     file: 'delivery/jobs/clock-step.ts',
     find: "this.#occasion = 'step';",
-    replace: 'this.#toBringForward ??= null;',
+    replace: 'this.#occasion = null;',
     caughtBy: { file: 'delivery/jobs/clock-step', test: 'brings forward what waits and wakes the engine' },
+  },
+  {
+    name: 'late-deliveries-unaudited',
+    what: 'leaves deliveries that wait by a clock that was set back to the steps that are noticed',
+    file: 'store/deliveries/queue-audit.ts',
+    find: 'from page where is_late = 1',
+    replace: 'from page where is_late = 2',
+    caughtBy: { file: 'store/deliveries/queue-audit', test: 'brings a delivery forward that waits for longer' },
   },
 ];

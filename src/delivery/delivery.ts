@@ -60,10 +60,13 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
     () => engine.breakersOpen,
   );
   const clock = new ClockStepDetector({
-    ...{ db, log, schedule: config.RETRY_SCHEDULE, deadlineMs: config.DATABASE_TIMEOUT },
+    ...{ db, log, schedule: config.RETRY_SCHEDULE },
     onWork: () => engine.wake(),
   });
-  const auditor = new Auditor({ db, log, audited: metrics.audited, onWork: () => engine.wake() });
+  const auditor = new Auditor({
+    ...{ db, log, schedule: config.RETRY_SCHEDULE, audited: metrics.audited },
+    onWork: () => engine.wake(),
+  });
   const onStep = ({ made, due }: Stepped) => {
     counts.noteFannedOut(made);
     engine.wake(due === 'anywhere' ? undefined : [...made, ...due]);

@@ -72,7 +72,7 @@ export class Metrics {
     );
     this.audited = registry.counters(
       'paybell_audited_total',
-      'Repairs by the auditor: queue heads whose hints hid a due delivery, and deliveries that waited for a turn that none had. Healthy: 0.',
+      'Repairs by the auditor: heads whose hints hid a due delivery, deliveries without a turn, and those that waited by a clock set back. Healthy: 0.',
       ['found'],
     );
     this.latencySeconds = registry.histogram(

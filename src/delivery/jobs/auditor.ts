@@ -2,6 +2,7 @@ import type { Logger } from '../../log.ts';
 import type { Counter, Family } from '../../metrics/registry.ts';
 import type { Database } from '../../store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
+import { bringTasksForward, type Schedule } from '../../store/deliveries/clock-step.ts';
 import { type AuditCursor, auditPage, FIRST_ROW } from '../../store/deliveries/queue-audit.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
@@ -17,6 +18,7 @@ const CHECK_EVERY_MS = 5_000;
 export type AuditorOptions = {
   readonly db: Database;
   readonly log: Logger;
+  readonly schedule: Schedule;
   readonly audited: Family<Counter>;
   /** Called when deliveries have become due. */
   readonly onWork: () => void;
@@ -24,7 +26,7 @@ export type AuditorOptions = {
 };
 
 /**
- * Reads the whole queue every few minutes and repairs deliveries that hints hide. The first of the instances that deliver
+ * Reads the whole queue every few minutes and repairs deliveries that hints hide, or that wait by a clock that was set back. The first of the instances that deliver
  * audits for all. If it dies, the next one starts a pass as soon as the heartbeats show it as the first.
  */
 export class Auditor {
@@ -34,7 +36,7 @@ export class Auditor {
 
   constructor(private readonly options: AuditorOptions) {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
-    for (const found of ['hidden', 'parked']) options.audited.of(found);
+    for (const found of ['hidden', 'parked', 'late']) options.audited.of(found);
   }
 
   /** The ids of the instances that deliver, in the same order at every instance, and the id of this one. */
@@ -46,7 +48,8 @@ export class Auditor {
   async run(signal?: AbortSignal): Promise<void> {
     const startedAtMs = this.#monotonicMs();
     if (!this.#isFirst || startedAtMs < this.#nextPassMs) return;
-    const { db } = this.options;
+    const { db, schedule } = this.options;
+    await bringTasksForward(db, schedule, 'start');
     const batches = new PacedBatches(db.engine, PAUSE.background, signal);
     let after: AuditCursor | null = FIRST_ROW;
     while (after !== null && !batches.isStopped) {
@@ -57,12 +60,13 @@ export class Auditor {
   }
 
   async #auditPage(after: AuditCursor): Promise<AuditCursor | null> {
-    const { db, log, audited, onWork } = this.options;
-    const { hidden, parked, next } = await auditPage(db, after);
-    if (hidden + parked === 0) return next;
+    const { db, log, schedule, audited, onWork } = this.options;
+    const { hidden, parked, late, next } = await auditPage(db, schedule, after);
+    if (hidden + parked + late === 0) return next;
     audited.of('hidden').inc(hidden);
     audited.of('parked').inc(parked);
-    log.warn({ hidden, parked }, 'the auditor found deliveries that were due and that no claim could find');
+    audited.of('late').inc(late);
+    log.warn({ hidden, parked, late }, 'the auditor found deliveries that no claim could find, or not in time');
     onWork();
     return next;
   }

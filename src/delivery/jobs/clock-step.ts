@@ -13,8 +13,6 @@ export type ClockStepOptions = {
   db: Database;
   log: Logger;
   schedule: Schedule;
-  /** The longest that a transaction can take: one that read the clock before a step can commit this much later. */
-  deadlineMs: number;
   /** Called when deliveries have become due. */
   onWork: () => void;
   monotonicMs?: () => number;
@@ -22,15 +20,14 @@ export type ClockStepOptions = {
 
 /**
  * Detects that the database's clock was set back, and brings forward the due times that would otherwise be reached only
- * when the clock has caught up. The first check also covers a step that happened while no instance was running.
+ * when the clock has caught up. The first check also covers a step that happened while no instance was running. The auditor
+ * finds the others: two steps between two checks, and a transaction that read the clock before a step and committed after.
  */
 export class ClockStepDetector {
   readonly #monotonicMs: () => number;
   /** A lower bound of how far the database's clock is ahead of the monotonic clock. */
   #aheadMs = Number.NEGATIVE_INFINITY;
   #occasion: Occasion | null = 'start';
-  /** When deliveries are brought forward once more, on the monotonic clock. */
-  #repeatAtMs: number | null = null;
 
   constructor(private readonly options: ClockStepOptions) {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
@@ -42,18 +39,16 @@ export class ClockStepDetector {
   }
 
   async check(): Promise<void> {
-    const { db, log, schedule, deadlineMs, onWork } = this.options;
+    const { db, log, schedule, onWork } = this.options;
     const beforeMs = this.#monotonicMs();
     const nowMs = await readInteger(db, db.dialect.nowMs);
     // Measured from before the query for the upper bound and from after it for the lower, so that a slow response of the
     // store is never taken for a step.
     if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#occasion = 'step';
     this.#aheadMs = nowMs - this.#monotonicMs();
-    const isRepetition = this.#occasion === null;
-    if (isRepetition && (this.#repeatAtMs === null || beforeMs < this.#repeatAtMs)) return;
-    const deliveries = await bringForward(db, schedule, this.#occasion ?? 'start');
+    if (this.#occasion === null) return;
+    const deliveries = await bringForward(db, schedule, this.#occasion);
     this.#occasion = null;
-    this.#repeatAtMs = isRepetition ? null : this.#monotonicMs() + deadlineMs;
     if (deliveries === 0) return;
     log.warn({ deliveries }, 'the clock of the database was set back; the affected deliveries were brought forward');
     onWork();

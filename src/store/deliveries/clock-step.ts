@@ -21,7 +21,7 @@ const JITTERED = 1.2;
 /** At a start nothing says whether the clock was set back. After a step, the hints of every head and every task are wrong. */
 export type Occasion = 'start' | 'step';
 
-type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
+type Head = { readonly entity_id: SqlUuid; readonly webhook_no: SqlInteger };
 
 /** Changes no delivery that is due in time, so that any number of instances may do this at once. Returns how many it changed. */
 export async function bringForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<number> {
@@ -45,7 +45,7 @@ export async function bringForward(db: Database, schedule: Schedule, occasion: O
  * Tasks wait by the same clock, and the deliveries that a task makes are due at its `due_ms`. A longer wait than a task or a
  * first attempt can have is left from before a step that no instance saw.
  */
-async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<void> {
+export async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<void> {
   const { nowMs } = db.dialect;
   const limitMs = occasion === 'step' ? 0 : MAX_BACKOFF_MS;
   const isWaiting = `(wait_ms > ${nowMs} + ${limitMs} and phase <> '${WATCHING}')`;
@@ -66,24 +66,42 @@ async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occ
   }
 }
 
-async function bringHeadForward(db: Database, head: Head, schedule: Schedule, occasion: Occasion): Promise<number> {
-  const key = [head.entity_id, Number(head.webhook_no)];
+/** The latest times that a row of `queue` can have, as SQL, if the clock has always run on. */
+function latestTimes(schedule: Schedule, now: string): { due: string; lease: string; scheduled: string } {
   const step = longestMs(schedule);
-  const longest = `(case when redeliver > 0 then 0 else ${step} end)`;
+  return {
+    due: `(${now} + case when redeliver > 0 then 0 else ${step} end)`,
+    lease: `(${now} + lease_s * 1000)`,
+    // The schedule continues at this time after a redelivery.
+    scheduled: `(${now} + ${step})`,
+  };
+}
+
+/** Whether a row of `queue` waits for longer than it can if the clock has always run on. */
+export function waitsTooLongSql(schedule: Schedule, now: string): string {
+  const latest = latestTimes(schedule, now);
+  const isScheduledLate = `(scheduled_ms is not null and scheduled_ms > ${latest.scheduled})`;
+  return `(due_ms > ${latest.due} or lease_ms > ${latest.lease} or ${isScheduledLate})`;
+}
+
+export async function bringHeadForward(
+  db: Database,
+  head: Head,
+  schedule: Schedule,
+  occasion: Occasion,
+): Promise<number> {
+  const key = [head.entity_id, Number(head.webhook_no)];
   let brought = 0;
   for (;;) {
-    const nowMs = await readNowMs(db, db.dialect);
-    const isDueLate = `due_ms > ${nowMs} + ${longest}`;
-    const isLeasedLate = `lease_ms > ${nowMs} + lease_s * 1000`;
-    // The schedule continues at this time after a redelivery.
-    const isScheduledLate = `scheduled_ms > ${nowMs} + ${step}`;
+    const now = String(await readNowMs(db, db.dialect));
+    const { due, lease, scheduled } = latestTimes(schedule, now);
     const changed = await db.transaction(async (queries) => {
       const rows = await queries.run(
-        `update queue set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,
-           lease_ms = case when ${isLeasedLate} then ${nowMs} + lease_s * 1000 else lease_ms end,
-           scheduled_ms = case when ${isScheduledLate} then ${nowMs} + ${step} else scheduled_ms end
+        `update queue set due_ms = case when due_ms > ${due} then ${due} else due_ms end,
+           lease_ms = case when lease_ms > ${lease} then ${lease} else lease_ms end,
+           scheduled_ms = case when scheduled_ms > ${scheduled} then ${scheduled} else scheduled_ms end
          where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2
-           and (${isDueLate} or ${isLeasedLate} or ${isScheduledLate}) limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
+           and ${waitsTooLongSql(schedule, now)} limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
         key,
       );
       if (rows > 0 || occasion === 'step') {

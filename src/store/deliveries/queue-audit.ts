@@ -2,6 +2,7 @@ import type { Database, SqlUuid } from '../database/database.ts';
 import { readEachShard } from '../database/reachable-shards.ts';
 import { Columns, integer, nullable, planForClaims, type RowOf, text, uuid } from '../database/sql.ts';
 import { isFullLookSql } from './claim/claim-heads.ts';
+import { bringHeadForward, type Schedule, waitsTooLongSql } from './clock-step.ts';
 import { wakeHeads } from './heads.ts';
 import { lockKeys, type OrderKey, settleKeys } from './order/order-keys.ts';
 
@@ -23,16 +24,18 @@ export type Audited = {
   readonly hidden: number;
   /** Deliveries that got their turn because no delivery of their key had it. */
   readonly parked: number;
+  /** Deliveries that waited by a clock that was set back since. */
+  readonly late: number;
   /** Where the next page starts; null after the last row. */
   readonly next: AuditCursor | null;
 };
 
 const foundColumns = new Columns({
-  kind: text<'end' | 'hidden' | 'parked'>('kind'),
+  kind: text<'end' | 'hidden' | 'parked' | 'late'>('kind'),
   entity: uuid('entity_id'),
   /** The last row of the page. */
   id: nullable(uuid('id')),
-  /** The head of a hidden delivery. */
+  /** The head of a hidden or late delivery. */
   no: nullable(integer('no')),
   key: nullable(uuid('order_key')),
   /** Rows of the page. */
@@ -41,13 +44,13 @@ const foundColumns = new Columns({
 type Found = RowOf<typeof foundColumns>;
 
 type Names = { readonly queue: string; readonly heads: string };
-type From = { readonly entity: string; readonly id: string; readonly now: string };
+type From = { readonly entity: string; readonly id: string; readonly now: string; readonly schedule: Schedule };
 
 /**
- * One row for the end of the page, one for each head with a hidden delivery and one for each key without a turn. Only the
- * earliest row of each head and generation matters: if hints exclude any row, they exclude this one.
+ * One row for the end of the page, one for each head with hidden or late deliveries and one for each key without a turn. Of
+ * each head and generation, only the earliest row can be hidden: if hints exclude any row, they exclude this one.
  */
-function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now }: From): string {
+function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now, schedule }: From): string {
   const nothing = `cast(null as ${dialect.uuid})`;
   const key = { entity_id: 'w.entity_id', webhook_no: 'w.webhook_no' };
   const head = dialect.isDistributed
@@ -58,7 +61,8 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
   const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
   const isBefore = `not ${isFullLookSql(now)} and (w.generation, w.due_ms) < (h.generation, h.look_from_ms)`;
   return `with page as materialized (
-      select entity_id, id, webhook_no, order_key, generation, due_ms, lease_ms from ${queue}
+      select entity_id, id, webhook_no, order_key, generation, due_ms, lease_ms,
+        case when ${waitsTooLongSql(schedule, now)} then 1 else 0 end as is_late from ${queue}
       where (entity_id, id) > (${entity}, ${id}) order by entity_id, id limit ${dialect.limits.audited}),
     waiting as (select entity_id, webhook_no, generation, min(due_ms) as due_ms from page
       where generation is not null and lease_ms <= ${now} group by entity_id, webhook_no, generation),
@@ -72,20 +76,26 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
     from waiting w ${head}
     where h.blocked + 0 = 0 and ${isDue} and (${isLater} or ${isBefore})
     union all
+    select distinct 'late', entity_id, ${nothing}, webhook_no, ${nothing}, cast(null as bigint) from page where is_late = 1
+    union all
     select 'parked', p.entity_id, ${nothing}, null, p.order_key, null from parked p
     where not exists (select 1 from ${queue} q where q.entity_id = p.entity_id
       and q.order_key = p.order_key and q.order_key is not null and q.generation is not null)`;
 }
 
 /** Audits the rows after the cursor, as many as one statement reads. */
-export async function auditPage(db: Database, after: AuditCursor): Promise<Audited> {
+export async function auditPage(db: Database, schedule: Schedule, after: AuditCursor): Promise<Audited> {
   const { dialect } = db;
-  const found = await (dialect.isDistributed ? readPages(db, after) : readPage(db, after));
+  const found = await (dialect.isDistributed ? readPages : readPage)(db, schedule, after);
   let hidden = 0;
   let parked = 0;
+  let late = 0;
   for (const { kind, entity, no, key } of found) {
     if (kind === 'hidden' && no !== null) hidden += await resetHints(db, entity, no);
     if (kind === 'parked' && key !== null) parked += await passTurn(db, { entity, key });
+    if (kind === 'late' && no !== null) {
+      late += await bringHeadForward(db, { entity_id: entity, webhook_no: no }, schedule, 'start');
+    }
   }
   // On Citus, each shard has a page. The next one starts where the first full page ends, so that none skips a row.
   const ends = found.flatMap(({ kind, entity, id, rows }) =>
@@ -94,14 +104,14 @@ export async function auditPage(db: Database, after: AuditCursor): Promise<Audit
       : [],
   );
   ends.sort((a, b) => (a.entity + a.id < b.entity + b.id ? -1 : 1));
-  return { hidden, parked, next: ends[0] ?? null };
+  return { hidden, parked, late, next: ends[0] ?? null };
 }
 
-function readPage(db: Database, { entity, id }: AuditCursor): Promise<Found[]> {
+function readPage(db: Database, schedule: Schedule, { entity, id }: AuditCursor): Promise<Found[]> {
   const { dialect } = db;
   return db.longReads.snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, dialect);
-    const from = { entity: '$1', id: '$2', now: 'cast($3 as bigint)' };
+    const from = { entity: '$1', id: '$2', now: 'cast($3 as bigint)', schedule };
     const sql = pageText(db, { queue: 'queue', heads: 'queue_heads' }, from);
     const parameters = [dialect.bindUuid(entity), dialect.bindUuid(id), nowMs];
     return foundColumns.all(queries, `select ${foundColumns.list} from (${sql}) found`, parameters);
@@ -109,8 +119,8 @@ function readPage(db: Database, { entity, id }: AuditCursor): Promise<Found[]> {
 }
 
 /** A page of each shard: Citus plans no statement over all shards that compares the rows of a page with others. */
-function readPages(db: Database, { entity, id }: AuditCursor): Promise<Found[]> {
-  const from = { entity: `cast('${entity}' as uuid)`, id: `cast('${id}' as uuid)`, now: db.dialect.nowMs };
+function readPages(db: Database, schedule: Schedule, { entity, id }: AuditCursor): Promise<Found[]> {
+  const from = { entity: `cast('${entity}' as uuid)`, id: `cast('${id}' as uuid)`, now: db.dialect.nowMs, schedule };
   return readEachShard(db, {
     tables: ['queue', 'queue_heads'],
     select: (queue = '', heads = '') =>

@@ -19,7 +19,7 @@ onSuiteEngine('the auditor', (store) => {
     const clock = { nowMs: 0, woken: 0 };
     const { audited } = new Metrics();
     const auditor = new Auditor({
-      ...{ db: store.db, log, audited, onWork: () => clock.woken++, monotonicMs: () => clock.nowMs },
+      ...{ db: store.db, log, schedule: [0], audited, onWork: () => clock.woken++, monotonicMs: () => clock.nowMs },
     });
     const hide = () =>
       store.db.transaction((queries) =>

@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import type { RECEIVER_MODES } from '../fleet/receivers.ts';
 import type { Model } from '../model/model.ts';
 import { URLS } from '../model/urls.ts';
@@ -70,7 +71,11 @@ function database(on: DatabaseFault['on'], effect: DatabaseFault['effect']): Act
 /** The hints of a head are wrong, as after a defect that nobody knows of: they may delay a delivery, and decide nothing. */
 function hint(simulation: Simulation, draw: Random) {
   simulation.hintFaults.push(draw);
-  void asNobody(() => spoilHints(simulation.observer, draw, 'one head'));
+  // While a frozen process has the writer, nobody else can write.
+  const spoilt = asNobody(() => spoilHints(simulation.observer, draw, 'one head'));
+  spoilt.catch((error) => {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+  });
   return {};
 }
 

@@ -55,7 +55,7 @@ async function live(db: Database): Promise<string> {
   await redeliver(db, entityId, first.deliveryId);
   await markHeads(db, [{ entityId, webhookNo: first.webhookNo, isFailing: true }]);
   await bringForward(db, [0], 'step');
-  await auditPage(db, FIRST_ROW);
+  await auditPage(db, [0], FIRST_ROW);
   await alertFailingEndpoints(db);
   await alertRecoveredEndpoints(db);
   for (const id of [webhookId, otherId]) await deleteWebhook(db, entityId, id, () => true, TEST_CHANGE);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { type AuditCursor, auditPage, FIRST_ROW } from '../../../src/store/deliveries/queue-audit.ts';
+import { type AuditCursor, type Audited, auditPage, FIRST_ROW } from '../../../src/store/deliveries/queue-audit.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -23,13 +23,20 @@ import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 const HOUR_MS = 3_600_000;
 const TWO_MINUTES_MS = 120_000;
 
+/** Its waits are longer than those of the deliveries below. */
+const LONG = [2 * HOUR_MS];
+
 /** Audits everything, and returns what was found. */
-async function audit(db: Database): Promise<{ hidden: number; parked: number; pages: number }> {
-  const found = { hidden: 0, parked: 0, pages: 0 };
+async function audit(
+  db: Database,
+  schedule = LONG,
+): Promise<{ hidden: number; parked: number; late: number; pages: number }> {
+  const found = { hidden: 0, parked: 0, late: 0, pages: 0 };
   for (let after: AuditCursor | null = FIRST_ROW; after !== null; found.pages++) {
-    const { hidden, parked, next }: Awaited<ReturnType<typeof auditPage>> = await auditPage(db, after);
+    const { hidden, parked, late, next }: Audited = await auditPage(db, schedule, after);
     found.hidden += hidden;
     found.parked += parked;
+    found.late += late;
     after = next;
   }
   return found;
@@ -93,7 +100,7 @@ onEveryEngine('the audit of the queue', (store) => {
     const { entityId, nowMs } = await overdue(7);
     const { dialect } = store.db;
     const db = alteredStore(store.db, { dialect: { ...dialect, limits: { ...dialect.limits, audited: 2 } } });
-    expect(await audit(db)).toEqual({ hidden: 0, parked: 0, pages: 4 });
+    expect(await audit(db)).toEqual({ hidden: 0, parked: 0, late: 0, pages: 4 });
     // The last row alone.
     await change(store.db, 'queue', entityId, `due_ms = ${nowMs + HOUR_MS}`);
     await store.db.transaction((queries) =>
@@ -127,6 +134,24 @@ onEveryEngine('the audit of the queue', (store) => {
     await hideAll(entityId, nowMs);
     expect(await audit(store.db)).toMatchObject({ hidden: 1 });
     expect(await claim(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('brings a delivery forward that waits for longer than its schedule says', async () => {
+    const { entityId, nowMs } = await overdue(2);
+    await change(store.db, 'queue', entityId, `due_ms = ${nowMs + HOUR_MS}`);
+    expect(await claim(store.db, entityId)).toHaveLength(0);
+    expect(await audit(store.db)).toMatchObject({ late: 0 });
+    expect(await audit(store.db, [0])).toMatchObject({ hidden: 0, late: 2 });
+    expect(await claim(store.db, entityId)).toHaveLength(2);
+  });
+
+  test('shortens a lease that is longer than it was taken for, and no other', async () => {
+    const { entityId, nowMs } = await overdue();
+    await claim(store.db, entityId);
+    expect(await audit(store.db)).toMatchObject({ late: 0 });
+    await change(store.db, 'queue', entityId, `lease_ms = ${nowMs + HOUR_MS}`);
+    expect(await audit(store.db)).toMatchObject({ late: 1 });
+    expect(await audit(store.db)).toMatchObject({ late: 0 });
   });
 
   test('gives a delivery its turn if no delivery of its key has it', async () => {
