@@ -17,6 +17,7 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict' },
   webhook_limit: { status: 409, title: 'Too many webhooks' },
+  entity_exhausted: { status: 409, title: 'The entity takes no new webhooks' },
   too_many_matches: { status: 409, title: 'Too many matches' },
   ordered_deliveries_waiting: { status: 409, title: 'Ordered deliveries are waiting' },
   event_conflict: { status: 409, title: 'Event id already used' },

@@ -17,6 +17,8 @@ type Facts = {
   /** More deliveries wait in order than one request can give another order. */
   ordered_deliveries_waiting: { waiting: number; limit: number };
   entity_full: { webhooks: number; limit: number };
+  /** The numbers of its webhooks are part of the ids of deliveries, and these have room for a certain number of digits. */
+  entity_exhausted: { entityId: string };
   /** The limit of one network and event, which bounds the fan-out of an event. */
   cell_full: { networkId: number; event: string; limit: number };
   secret_limit: { limit: number };
@@ -79,6 +81,9 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `${limit}. Wait until fewer of them wait, then try again. Nothing was changed.`,
   entity_full: ({ webhooks, limit }) =>
     `An entity has at most ${showCount(limit, 'webhook')}, and this request would make it ${webhooks}. Nothing was registered.`,
+  entity_exhausted: ({ entityId }) =>
+    `The webhooks of ${entityId} have been changed four billion times, and no number is left for a new one. ` +
+    'Register it under a new entity. Nothing was registered.',
   cell_full: ({ networkId, event, limit }) =>
     `An entity has at most ${showCount(limit, 'webhook')} for one network and event; network ${networkId} and ${event} would have ` +
     'more. Nothing was registered.',

@@ -38,6 +38,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   too_many_matches: { code: 'too_many_matches' },
   ordered_deliveries_waiting: { code: 'ordered_deliveries_waiting' },
   entity_full: { code: 'webhook_limit' },
+  entity_exhausted: { code: 'entity_exhausted' },
   cell_full: { code: 'webhook_limit' },
   secret_limit: {
     code: 'conflict',

@@ -47,8 +47,8 @@ type Names = { readonly queue: string; readonly heads: string };
 type From = { readonly entity: string; readonly id: string; readonly now: string; readonly schedule: Schedule };
 
 /**
- * One row for the end of the page, one for each head with hidden or late deliveries and one for each key without a turn. Of
- * each head and generation, only the earliest row can be hidden: if hints exclude any row, they exclude this one.
+ * One row for the end of the page, one for each head with hidden or late deliveries and one for each key without a turn. Only
+ * the earliest row of a head and generation is compared with the hints: if they exclude any row, they exclude this one.
  */
 function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now, schedule }: From): string {
   const nothing = `cast(null as ${dialect.uuid})`;

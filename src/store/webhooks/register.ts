@@ -1,6 +1,7 @@
 import type { NewWebhookOptions } from '../../contract/webhooks/options.ts';
 import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { MAX_QUEUE_NO } from '../../domain/ids.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowToInsert, valuesList } from '../database/sql.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
@@ -78,6 +79,7 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
     [entityId, Math.max(slots, 1), nowS],
   );
   if (entity === undefined) throw new DomainError('entity_not_found', { entityId });
+  if (slots > 0 && entity.revision > MAX_QUEUE_NO) throw new DomainError('entity_exhausted', { entityId });
   return { lastSeq: entity.revision, datedAt: entity.webhooksDatedAt };
 }
 

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { MAX_WEBHOOKS_PER_CELL, MAX_WEBHOOKS_PER_REQUEST } from '../../../src/contract/webhooks.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
+import { MAX_QUEUE_NO } from '../../../src/domain/ids.ts';
 import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
+import { accept, newEvent } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { listQuery, NOW_S, newEntity, register, seedWebhooks, wrongCounters } from '../../support/webhooks.ts';
@@ -50,6 +52,17 @@ onEveryEngine('a registration', (store) => {
     expect(created).toBe(MAX_WEBHOOKS_PER_REQUEST);
     expect(webhooks.map(({ networkId }) => networkId)).toEqual(pairs.map(({ networkId }) => networkId));
     expect((await list()).totalResults).toBe(MAX_WEBHOOKS_PER_REQUEST);
+  });
+
+  test('takes the last number of its entity, and none after it', async () => {
+    await store.db.transaction((queries) =>
+      queries.run('update entities set revision = $2 where id = $1', [entityId, MAX_QUEUE_NO - 1]),
+    );
+    await register(store.db, entityId, URL_A, [LATE_ON_1]);
+    const failed = await rejection(register(store.db, entityId, URL_A, [LATE_ON_10]));
+    expect(failed).toMatchObject({ kind: 'entity_exhausted', facts: { entityId } });
+    expect((await list()).totalResults).toBe(1);
+    expect(await accept(store.db, newEvent(entityId))).toMatchObject([{ deliveries: 1 }]);
   });
 
   test('keeps the smallest and the largest network id exactly', async () => {

@@ -52,7 +52,7 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Operati
       200: { description: 'All webhooks were already registered', schema: webhookListSchema },
       201: { description: 'Registered', schema: webhookListSchema },
     },
-    problems: ['webhook_limit', 'conflict'],
+    problems: ['webhook_limit', 'entity_exhausted', 'conflict'],
     handle: async ({ context, caller, body }) => {
       const { networkIds: _networks, events: _events, ...settings } = body;
       const options = { ...settings, pairs: pairsOf(body, rules), entityWebhookLimit };
