@@ -67,6 +67,15 @@ describe('the catalogue of mutants for the simulator', () => {
     expect(SIMULATED.filter(({ law }) => !laws.has(law))).toEqual([]);
     expect(new Set(SIMULATED.map(({ name }) => name)).size).toBe(SIMULATED.length);
   });
+
+  test('has at least one for each law', () => {
+    const broken = new Set(SIMULATED.map(({ law }) => law));
+    expect(LAWS.filter(({ id }) => !broken.has(id))).toEqual([]);
+  });
+
+  test('is the one whose last run is in docs/reliability.md', () => {
+    expect(publishedIn('simulation-table')).toEqual(SIMULATED.map(({ name, what }) => `${name}: ${what}`));
+  });
 });
 
 const FIFO: Omit<Mutant, 'name' | 'find' | 'replace'> = {

@@ -21,6 +21,8 @@ export type DeliveryView = {
   readonly error: string | null;
   /** Whether the store takes it that the receiver may have it. */
   readonly mayBeReceived: boolean;
+  /** Whether an instance returned a claim without sending it: the receiver might have had it until then. */
+  readonly wasReturned: boolean;
   readonly isParked: boolean;
   /** Whether its webhook is neither suspended nor paused nor deleted. */
   readonly isOpen: boolean;
@@ -71,6 +73,7 @@ export async function readView(db: Database): Promise<StoreView> {
     const columns = 'id, may_be_received, webhook_no, status, attempts, error';
     const recorded = await queries.all<Row>(`select ${columns} from deliveries order by id`);
     const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by id`);
+    const returned = await queries.all<{ id: SqlUuid }>('select id from simulated_returns');
     const removedEvents = await queries.all<EventRow>('select no, event_id, event from simulated_events');
     const events = [...(await queries.all<EventRow>('select no, event_id, event from events')), ...removedEvents];
     const heads = await queries.all<{ webhook_no: SqlInteger; webhook_id: string }>(
@@ -82,6 +85,7 @@ export async function readView(db: Database): Promise<StoreView> {
     );
     const eventOf = new Map(events.map((one) => [hexOf(one.no).slice(0, EVENT_DIGITS), one]));
     const webhookOf = new Map(heads.map((head) => [Number(head.webhook_no), head.webhook_id]));
+    const returnedIds = new Set(returned.map(({ id }) => hexOf(id)));
     const viewOf = (row: Row, place: DeliveryView['place']): DeliveryView => {
       const event = eventOf.get(hexOf(row.id).slice(0, EVENT_DIGITS));
       const status = row.status === null ? null : statusOfCode(Number(row.status));
@@ -93,6 +97,7 @@ export async function readView(db: Database): Promise<StoreView> {
         webhookId: webhookOf.get(Number(row.webhook_no)) ?? null,
         ...{ place, status, attempts, error: row.error },
         mayBeReceived: attempts > 0 || Number(row.may_be_received ?? 0) === 1,
+        wasReturned: returnedIds.has(hexOf(row.id)),
         ...{ isParked: false, isOpen: true, dueMs: 0, leaseMs: 0 },
       };
     };
