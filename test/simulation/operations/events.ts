@@ -51,11 +51,11 @@ function post(simulation: Simulation, draw: Random, { index }: Operation) {
 
 /** The sender repeats a request, because it got no answer or by mistake. */
 function repeat(simulation: Simulation, draw: Random) {
-  const event = draw.pick(simulation.model.events.filter(({ payment }) => payment === null).slice(-RETRACTABLE));
+  const event = draw.pick(simulation.model.events.slice(-RETRACTABLE));
   if (event === undefined) return null;
   // An answer to the repetition says that the first request was carried out, too.
   send(simulation, draw, event, isAnswered(event.acceptance) ? openSpan(world.nowMs) : event.acceptance);
-  return { eventId: event.eventId };
+  return { eventId: event.eventId, ...(event.payment !== null && { payment: event.payment.name }) };
 }
 
 function hold(simulation: Simulation, draw: Random, { index }: Operation) {
