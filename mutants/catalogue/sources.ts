@@ -62,8 +62,8 @@ export const sources: readonly Mutant[] = [
     name: 'history-is-news',
     what: 'delivers what was in the newest block when the source was created',
     file: 'chain/decode/decoder.ts',
-    find: 'isSilent: blockNumber <= createdHead && !deliverHistory,',
-    replace: 'isSilent: blockNumber < createdHead && !deliverHistory,',
+    find: 'const isHistory = blockNumber <= createdHead && !deliverHistory;',
+    replace: 'const isHistory = blockNumber < createdHead && !deliverHistory;',
     caughtBy: { file: 'chain/decode/decoder', test: 'calls history silent up to the block' },
   },
   {

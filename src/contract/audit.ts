@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'endpoint.updated',
   'endpoint.secret_rotated',
   'source.created',
+  'source.updated',
   'source.deleted',
 ] as const;
 

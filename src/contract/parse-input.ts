@@ -21,7 +21,17 @@ export function parseQuery<Schema extends z.ZodObject>(schema: Schema, search: s
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Parsed<z.output<Schema>> {
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
-  return { ok: false, errors: firstOfEach(inputErrors(result.error, 'body', fieldsOf(schema))) };
+  const errors = inputErrors(result.error, 'body', fieldsOf(schema));
+  const explained = explanations.get(schema);
+  const inWords = errors.map((error) => ({ ...error, message: explained?.get(error.name) ?? error.message }));
+  return { ok: false, errors: firstOfEach(inWords) };
+}
+
+const explanations = new WeakMap<z.ZodType, ReadonlyMap<string, string>>();
+
+/** Gives the errors of fields that the schema has not got a message that says why. */
+export function explainFields(schema: z.ZodType, names: readonly string[], message: string): void {
+  explanations.set(schema, new Map(names.map((name) => [name, message])));
 }
 
 /** One value can break several rules, and the first of them is enough to report. */

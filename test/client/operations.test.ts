@@ -167,6 +167,7 @@ onSuiteEngine('every method of the client', (store) => {
     expect(await sources.list({ networkId: 8453, state: 'live' })).toEqual({ totalResults: 0, sources: [] });
     expect(await Array.fromAsync(sources.listAll())).toEqual([]);
     expect(await failing(sources.get('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await failing(sources.update('src_none', { name: 'x' }))).toMatchObject({ status: 404, code: 'not_found' });
     expect(await failing(sources.delete('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
     expect(await facts.list({ transferId: 't-1', state: 'final' })).toEqual({ totalResults: 0, facts: [] });
     expect(await Array.fromAsync(facts.listAll())).toEqual([]);

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { factId } from '../../domain/chain/fact-id.ts';
 import type { FoundFact } from '../../domain/chain/facts.ts';
-import type { FollowedSource } from '../../store/chain/network-store.ts';
+import { compareDecimals, type Decimal, parseDecimal } from '../../domain/payload-filter/decimal.ts';
+import { type FollowedSource, versionsOf } from '../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
 import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
 import type { CallContract } from './contract-calls.ts';
@@ -94,7 +95,7 @@ export class LogDecoder implements Decoder {
     let values: LogValues | null = null;
     for (const source of candidates) {
       const { followed, compiled } = source;
-      if (log.blockNumber < followed.fromBlock || !matchesTopics(compiled.conditions, log.topics)) continue;
+      if (!coversBlock(followed, log.blockNumber) || !matchesTopics(compiled.conditions, log.topics)) continue;
       if (hasEntity(matches, start, followed.entityId)) continue;
       if (source.reader !== reader) {
         reader = source.reader;
@@ -111,17 +112,20 @@ export class LogDecoder implements Decoder {
   #indexOf(sources: readonly FollowedSource[], library: AbiLibrary): SourceIndex {
     const known = this.#indexes.find((each) => areSame(each.sources, sources));
     if (known !== undefined) return known.index;
-    const index = new SourceIndex(sources.flatMap((source, place) => this.#compile(source, place, library)));
+    const index = new SourceIndex(
+      sources.flatMap((source, place) => versionsOf(source).flatMap((each) => this.#compile(each, place, library))),
+    );
     this.#indexes.unshift({ sources, index });
     this.#indexes.splice(MAX_INDEXES);
     return index;
   }
 
-  /** The definition of a source never changes. One that this release cannot use any more makes no facts. */
+  /** A revision of a definition never changes. A definition that this release cannot use makes no facts. */
   #compile(followed: FollowedSource, place: number, library: AbiLibrary): IndexedSource[] {
-    const known = this.#compiled.get(followed.sourceId);
+    const key = `${followed.sourceId} ${followed.revision ?? 1}`;
+    const known = this.#compiled.get(key);
     const compiled = known ?? compileSource(followed.definition, library);
-    if (known === undefined) this.#compiled.set(followed.sourceId, compiled);
+    if (known === undefined) this.#compiled.set(key, compiled);
     if (!compiled.isValid) {
       this.#onSkipped(followed.networkId, 'definition');
       return [];
@@ -143,20 +147,33 @@ function toFact(
   decimals: ReadonlyMap<string, number>,
   library: AbiLibrary,
 ): FoundFact {
-  const { networkId, entityId, sourceId, createdHead, deliverHistory } = followed;
+  const { networkId, entityId, sourceId, createdHead, deliverHistory, revision } = followed;
+  const payload = fillFields(compiled, values, decimals, library, log.data.length);
   const { blockNumber, blockHash, logIndex, transactionHash, address, topics, data } = log;
+  const isHistory = blockNumber <= createdHead && !deliverHistory;
   return {
     entityId,
     factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
     networkId,
     sourceId,
     kind: kind ?? '',
-    isSilent: blockNumber <= createdHead && !deliverHistory,
+    ...(revision === undefined ? {} : { sourceRevision: revision }),
+    isSilent: isHistory || isBelow(payload.fields.amount, compiled.minAmount),
     transactionHash,
     contract: library.checksumAddress(address),
     position: { blockNumber, blockHash, logIndex },
-    ...fillFields(compiled, values, decimals, library, data.length),
+    ...payload,
   };
+}
+
+/** An amount in the smallest unit of a token without decimals is not comparable, and counts. */
+function isBelow(amount: unknown, least: Decimal | null): boolean {
+  const decimal = least === null || typeof amount !== 'string' ? null : parseDecimal(amount);
+  return decimal !== null && least !== null && compareDecimals(decimal, least) < 0;
+}
+
+function coversBlock({ fromBlock, untilBlock }: FollowedSource, block: number): boolean {
+  return block >= fromBlock && (untilBlock === undefined || block <= untilBlock);
 }
 
 function hasEntity(matches: readonly Match[], start: number, entityId: string): boolean {
@@ -167,7 +184,9 @@ function hasEntity(matches: readonly Match[], start: number, entityId: string): 
 }
 
 function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): boolean {
-  return a === b || (a.length === b.length && a.every(({ sourceId }, index) => sourceId === b[index]?.sourceId));
+  const isSame = (one: FollowedSource, other: FollowedSource | undefined) =>
+    one.sourceId === other?.sourceId && one.revision === other.revision;
+  return a === b || (a.length === b.length && a.every((source, index) => isSame(source, b[index])));
 }
 
 /** By block and log index. Nodes send them in this order, and a copy is made only where one does not. */

@@ -17,9 +17,10 @@ function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
 
 /** Whether blocks of the source below the tail are still to be read, and payments above them have to wait. */
 function isBehind(source: FollowedSource, tailFrom: number): boolean {
-  const { deliverHistory, nextBlock, fromBlock } = source;
+  const { deliverHistory, nextBlock, lastBlock, fromBlock } = source;
   if (!deliverHistory) return false;
-  return nextBlock === null ? fromBlock < tailFrom : isPending(source) && nextBlock < tailFrom;
+  const next = nextBlock ?? fromBlock;
+  return lastBlock === null ? next < tailFrom : isPending(source) && next < tailFrom;
 }
 
 /** The first block of a live poll of at most `blocks` blocks: lower than the tail if a source joins it. */
@@ -48,15 +49,15 @@ export function inTurn({ sources }: Poll, changes: readonly FactChange[], tailFr
 }
 
 /**
- * What the backfills have to read after a live poll that began with this block. A source that was not followed before needs
- * the blocks below it. One that is behind also needs those that the poll has read and not told.
+ * The blocks that backfills must read after a live poll that began with this block. A source that was not followed before, or
+ * was paused, needs the blocks below it. A source that is behind also needs the blocks that the poll has read and not told.
  */
 export function backfillsBelow({ sources }: Poll, tailFrom: number): BackfillProgress[] {
   return sources.flatMap((source) => {
     const { entityId, sourceId, fromBlock, nextBlock, lastBlock } = source;
-    if (nextBlock === null) return { entityId, sourceId, nextBlock: fromBlock, lastBlock: tailFrom - 1 };
-    if (!source.deliverHistory || !isPending(source)) return [];
-    const last = isBehind(source, tailFrom) ? Math.max(lastBlock ?? 0, tailFrom - 1) : nextBlock - 1;
+    if (lastBlock === null) return { entityId, sourceId, nextBlock: nextBlock ?? fromBlock, lastBlock: tailFrom - 1 };
+    if (nextBlock === null || !source.deliverHistory || !isPending(source)) return [];
+    const last = isBehind(source, tailFrom) ? Math.max(lastBlock, tailFrom - 1) : nextBlock - 1;
     return last === lastBlock ? [] : { entityId, sourceId, nextBlock, lastBlock: last };
   });
 }

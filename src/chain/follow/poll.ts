@@ -80,7 +80,7 @@ export class Poll {
       safe: higher(safe, part.safe),
       final: higher(final, part.final),
     };
-    const lease = { ...this.lease, state: this.state };
+    const lease = { ...this.lease, state: this.state, sources: this.sources };
     if (!(await store.commit(lease, step))) throw new LeaseLost();
     for (const { change } of step.changes) this.changes[change]++;
     this.state = { ...this.state, ...levelsOf(step) };

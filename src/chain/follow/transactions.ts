@@ -1,3 +1,4 @@
+import { factId } from '../../domain/chain/fact-id.ts';
 import type { FactChange, StoredFact } from '../../domain/chain/facts.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Receipt } from '../rpc/types.ts';
@@ -47,7 +48,7 @@ export function judgeReceipts(poll: Poll, { head, receipts, found, isCanonical }
     const receipt = receipts.get(fact.transactionHash);
     if (receipt === undefined || found.has(keyOf(fact))) continue;
     if (receipt !== null && !isCanonical(receipt)) continue;
-    const isWithoutLog = !isByLog(poll, fact) || (receipt !== null && isBelowSource(poll, fact, receipt));
+    const isWithoutLog = !isByLog(poll, fact) || (receipt !== null && isUnread(poll, fact, receipt));
     if (receipt?.isSuccess === true && isWithoutLog) changes.push(foundAt(fact, receipt));
     else if (fact.state === 'waiting' && hasFailed(poll, receipt)) changes.push(retraction(fact));
     else if (fact.state === 'lost') changes.push(...absent(poll, fact, head));
@@ -64,10 +65,32 @@ function isByLog(poll: Poll, fact: StoredFact): boolean {
   return !fact.isHeld && poll.isFollowed(fact);
 }
 
-/** A fork may move a payment below the first block of its source, where its log is not read. It is the same payment still. */
-function isBelowSource({ sources }: Poll, { entityId, sourceId }: StoredFact, { blockNumber }: Receipt): boolean {
+/**
+ * A reorg may move a payment below the first block of its source, or past a change of the source that does not take it. Its log
+ * is not read there, and it is the same payment still.
+ */
+function isUnread(
+  { sources, follow }: Poll,
+  { entityId, sourceId, factId: id }: StoredFact,
+  receipt: Receipt,
+): boolean {
   const source = sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);
-  return source !== undefined && blockNumber < source.fromBlock;
+  if (source === undefined) return false;
+  if (receipt.blockNumber < source.fromBlock) return true;
+  return (source.earlier ?? []).length > 0 && idsOf(follow.options.networkId, receipt).has(id);
+}
+
+/** The ids of the facts that the logs of the transaction can be. */
+function idsOf(networkId: number, { logs, transactionHash }: Receipt): Set<string> {
+  const equal = new Map<string, number>();
+  return new Set(
+    logs.map(({ address, topics, data }) => {
+      const key = `${address} ${topics.join(' ')} ${data}`;
+      const n = equal.get(key) ?? 0;
+      equal.set(key, n + 1);
+      return factId({ networkId, transactionHash, contract: address, topics, data, n });
+    }),
+  );
 }
 
 /** From one block before it is due, so that the second of two responses is not late. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { newSourceSchema, sourcePreviewSchema } from '../../contract/chain/new-source.ts';
+import type { newSourceSchema, sourcePreviewSchema, sourceUpdateSchema } from '../../contract/chain/new-source.ts';
 import type {
   sourceListQuerySchema,
   sourceListSchema,
@@ -14,6 +14,7 @@ export type Source = z.output<typeof sourceSchema>;
 export type SourceList = z.output<typeof sourceListSchema>;
 export type SourceListQuery = Query<typeof sourceListQuerySchema>;
 export type NewSource = Body<typeof newSourceSchema>;
+export type SourceUpdate = z.input<typeof sourceUpdateSchema>;
 export type SourcePreviewRequest = Body<typeof sourcePreviewSchema>;
 export type SourcePreview = z.output<typeof sourcePreviewResultSchema>;
 
@@ -52,6 +53,11 @@ export class Sources {
 
   get(sourceId: string, options?: CallOptions): Promise<Source> {
     return this.#transport.call({ method: 'GET', path: ONE, id: sourceId }, options);
+  }
+
+  /** Changes the fields that are given. A new `where`, `fields` or `minAmount` counts from `appliesFromBlock` on. */
+  update(sourceId: string, changes: SourceUpdate, options?: CallOptions): Promise<Source> {
+    return this.#transport.call({ method: 'PATCH', path: ONE, id: sourceId, json: changes }, options);
   }
 
   /** No more logs are read for it. Facts that it has found stay. */

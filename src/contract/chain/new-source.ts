@@ -11,6 +11,8 @@ import {
   PRESETS,
 } from '../../domain/chain/source-definition.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
+import { MAX_DECIMAL_LENGTH } from '../../domain/payload-filter/payload-filter.ts';
+import { explainFields } from '../parse-input.ts';
 
 /** Sources as the API takes them: which logs of a contract are events of the entity. */
 
@@ -176,11 +178,60 @@ function requireKind(body: Definition, context: z.RefinementCtx): void {
 const isObject = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
 const ofObject = { error: 'the body must be a JSON object' };
 
+const MAX_NAME_LENGTH = 100;
+const nameRule = `must be a text of 1 to ${MAX_NAME_LENGTH} characters without control characters`;
+const amountRule = 'must be a decimal as a string, such as "0.50", from 0 on';
+
+const nameSchema = z
+  .string({ error: nameRule })
+  .regex(new RegExp(`^[^\\u0000-\\u001f\\u007f-\\u009f]{1,${MAX_NAME_LENGTH}}$`), { error: nameRule });
+
+const minAmountSchema = z
+  .string({ error: amountRule })
+  .max(MAX_DECIMAL_LENGTH, { error: amountRule })
+  .regex(/^[0-9]+(?:\.[0-9]+)?$/, { error: amountRule });
+
+/** Settings of a source that cannot change: its facts would be of another kind or another contract. */
+const FIXED_FIELDS = ['networkId', 'contract', 'preset', 'abi', 'event', 'fromBlock', 'deliverHistory'] as const;
+
+/** Only the fields that are given change. */
+export const sourceUpdateSchema = z
+  .strictObject(
+    {
+      name: nameSchema.nullable().meta({ description: 'A name for people; null removes it.' }),
+      where: whereSchema,
+      fields: fieldsSchema,
+      minAmount: minAmountSchema.nullable().meta({
+        description: 'The smallest `amount` that leads to an event, as a decimal; null for any amount.',
+      }),
+      isPaused: z.boolean({ error: 'must be true or false' }).meta({
+        description: '`true` reads no more logs for it. `false` continues at the block of the pause.',
+      }),
+    },
+    { error: 'the body must be a JSON object' },
+  )
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, {
+    error: 'give at least one field to change',
+    // An unknown field is reported alone.
+    when: ({ issues }) => issues.length === 0,
+  })
+  .meta({ id: 'SourceUpdate', example: { where: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] } } });
+
+explainFields(sourceUpdateSchema, FIXED_FIELDS, 'cannot be changed, create another source');
+
+export type SourceUpdateRequest = z.output<typeof sourceUpdateSchema>;
+
 export function newSourceSchema(rules: SourceRules) {
   return z
     .strictObject(
       {
+        name: nameSchema.optional().meta({ description: 'A name for people.' }),
         ...definitionFields(rules),
+        minAmount: minAmountSchema.optional().meta({
+          description:
+            'The smallest `amount` that leads to an event, as a decimal. Smaller payments are facts that can be read.',
+        }),
         fromBlock: z
           .union([z.int().min(0, wrongBlock).max(MAX_BLOCK, wrongBlock), z.literal('latest')], wrongBlock)
           .default('latest')

@@ -11,6 +11,7 @@ const count = z.int().min(0);
 
 const exampleSource = {
   sourceId: 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  name: null,
   networkId: 8453,
   preset: 'erc20',
   contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
@@ -18,8 +19,11 @@ const exampleSource = {
   event: null,
   where: { to: ['0x52908400098527886e0f7030069857d2e4169ee7'] },
   fields: {},
+  minAmount: null,
   fromBlock: 38214507,
   deliverHistory: false,
+  revision: 1,
+  appliesFromBlock: 38214507,
   state: 'live',
   pausedReason: null,
   blocksLeft: 0,
@@ -29,6 +33,7 @@ const exampleSource = {
 export const sourceSchema = z
   .strictObject({
     sourceId: z.string().meta({ description: 'Unique identifier of the source.' }),
+    name: z.string().nullable().meta({ description: 'A name for people; null if none was given.' }),
     networkId: z.int().meta({ description: 'Network of the contract.' }),
     preset: z.enum(PRESETS).nullable().meta({ description: 'The preset; null if the source has its own `abi`.' }),
     contract: z.string().meta({ description: 'Address of the contract, in lower case.' }),
@@ -47,14 +52,21 @@ export const sourceSchema = z
         ]),
       )
       .meta({ description: 'The fields of the payload and where their values come from.' }),
+    minAmount: z.string().nullable().meta({
+      description: 'The smallest `amount` that leads to an event, as a decimal; null for any amount.',
+    }),
     fromBlock: z.int().meta({ description: 'The first block whose logs are read.' }),
     deliverHistory: z.boolean().meta({
       description: 'Whether events of blocks before the source was created are delivered too.',
     }),
+    revision: z.int().min(1).meta({ description: 'Counts the changes of `where`, `fields` and `minAmount`, from 1.' }),
+    appliesFromBlock: z.int().meta({
+      description: 'The first block that these settings count for. Earlier blocks keep the settings of their revision.',
+    }),
     state: z.enum(SOURCE_STATES).meta({
       description:
         '`catching_up` while blocks from before it was created are still to be read, `paused` if it brought more logs than ' +
-        'can be taken, `live` otherwise.',
+        'can be taken or a request paused it, `live` otherwise.',
     }),
     pausedReason: z.string().nullable().meta({ description: 'Why it is paused; null if it is not.' }),
     blocksLeft: count.nullable().meta({

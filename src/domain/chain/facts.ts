@@ -33,6 +33,8 @@ export function kindsOf(kind: string): readonly string[] {
 export type FoundFact = FactKey & {
   readonly networkId: number;
   readonly sourceId: string;
+  /** The revision of the source's definition that took the log; absent for a source without revisions. */
+  readonly sourceRevision?: number;
   readonly kind: string;
   /** History that is stored and not delivered. */
   readonly isSilent: boolean;

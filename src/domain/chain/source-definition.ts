@@ -29,6 +29,8 @@ export type SourceDefinition = {
   readonly fields: Readonly<Record<string, FieldSource>>;
   readonly fromBlock: number | 'latest';
   readonly deliverHistory: boolean;
+  /** The smallest `amount` that leads to an event, as a plain decimal. Smaller payments are only stored. */
+  readonly minAmount?: string | undefined;
 };
 
 export const MAX_ABI_LENGTH = 2_000;
@@ -50,10 +52,11 @@ export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
 
 /** Equal for definitions that ask for the same, however the request was written. */
 export function definitionHash(definition: SourceDefinition): string {
-  const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory } = definition;
+  const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory, minAmount } = definition;
   const conditions = sorted(where).map(([name, values]) => [name, values.map((value) => JSON.stringify(value)).sort()]);
   const mapped = sorted(fields).map(([name, source]) => [name, typeof source === 'string' ? source : sorted(source)]);
-  const parts = [networkId, preset, contract, abi, event, conditions, mapped, fromBlock, deliverHistory];
+  const least = minAmount === undefined ? [] : [minAmount];
+  const parts = [networkId, preset, contract, abi, event, conditions, mapped, fromBlock, deliverHistory, ...least];
   return Bun.SHA256.hash(JSON.stringify(parts), 'hex');
 }
 

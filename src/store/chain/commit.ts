@@ -9,6 +9,7 @@ import { type FactRow, finalizeFacts, writeChanges } from './fact-changes.ts';
 import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
+import { withoutOutdated } from './sources/outdated.ts';
 import { factEventTable, networkTable } from './tables.ts';
 import { readFinalities, readWanted } from './wanted.ts';
 
@@ -37,7 +38,8 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
       final: await boundLevel(queries, networkId, before.final, step.final),
     };
     const moment = { networkId, nowMs, final: levels.final };
-    const { placed, retracted } = await writeChanges(queries, step.changes, moment);
+    const changes = await withoutOutdated(queries, step.changes);
+    const { placed, retracted } = await writeChanges(queries, changes, moment);
     const outbox = new Outbox(networkId, before.nextNo);
     await retractFacts(queries, db.dialect, outbox, retracted, nowMs);
     const old = { head: before.head ?? step.head, safe: before.safe, final: before.final };
@@ -51,7 +53,8 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     await tellReached(queries, outbox, reached, levels.head, nowMs);
     await outbox.write(queries);
     await writeAnchors(queries, networkId, step.anchors);
-    await writeProgress(queries, step, nowMs);
+    await writeBackfills(queries, lease, step);
+    await writeAsked(queries, step, nowMs);
     await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs });
     return true;
   });
@@ -255,11 +258,19 @@ async function writeAnchors(queries: Queries, networkId: number, now: readonly B
   }
 }
 
-async function writeProgress(queries: Queries, { backfilled, asked }: Step, nowMs: number): Promise<void> {
+/** A source that a request has changed, paused or resumed since the poll began keeps the blocks that the request left to read. */
+async function writeBackfills(queries: Queries, { sources }: Lease, { backfilled }: Step): Promise<void> {
   for (const { entityId, sourceId, nextBlock, lastBlock } of backfilled) {
-    const sql = 'update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2';
-    await queries.send(sql, [entityId, sourceId, nextBlock, lastBlock]);
+    const known = sources.find((source) => source.sourceId === sourceId && source.entityId === entityId);
+    await queries.send(
+      `update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2 and revision = $5
+         and coalesce(next_block, -1) = $6 and coalesce(last_block, -1) = $7`,
+      [entityId, sourceId, nextBlock, lastBlock, known?.revision ?? 1, known?.nextBlock ?? -1, known?.lastBlock ?? -1],
+    );
   }
+}
+
+async function writeAsked(queries: Queries, { asked }: Step, nowMs: number): Promise<void> {
   for (const { entityId, factId } of asked) {
     const sql = 'update facts set asked_at_ms = $3 where entity_id = $1 and id = $2 and asked_at_ms is not null';
     await queries.send(sql, [entityId, factId, nowMs]);

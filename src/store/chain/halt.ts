@@ -10,6 +10,7 @@ import {
   type Task,
 } from '../tasks/tasks.ts';
 import type { Lease, SourceKey } from './network-store.ts';
+import { PAUSED_BLOCK } from './sources/update.ts';
 import { networkTable } from './tables.ts';
 
 /**
@@ -86,7 +87,7 @@ function pauseSource(
     if ((await queries.get(isHeld, [networkId, token])) === undefined) return false;
     const nowMs = await readNowMs(queries, db.dialect);
     const changed = await queries.run(
-      `update sources set paused_at_ms = $3, paused_reason = $4
+      `update sources set paused_at_ms = $3, paused_reason = $4, paused_block = ${PAUSED_BLOCK}
        where entity_id = $1 and id = $2 and paused_at_ms is null`,
       [entityId, sourceId, nowMs, reason],
     );

@@ -41,7 +41,35 @@ export type FollowedSource = SourceKey & {
   /** The blocks that are still to be read for this source alone; both are null until the follower has seen the source. */
   readonly nextBlock: number | null;
   readonly lastBlock: number | null;
+  /** Counts the definitions of the source, from 1. */
+  readonly revision?: number;
+  /** The first block of this definition, if there are earlier ones. */
+  readonly appliesFrom?: number;
+  /** The last block of this definition; absent for the newest one. */
+  readonly untilBlock?: number;
+  /** Definitions for blocks before `appliesFrom`, oldest first. */
+  readonly earlier?: readonly SourceVersion[];
 };
+
+/** A definition that a source had, and the blocks that it counts for. */
+export type SourceVersion = Required<Pick<FollowedSource, 'revision' | 'definition' | 'fromBlock' | 'untilBlock'>> & {
+  readonly topics: FollowedSource['topics'];
+};
+
+/** The source under each of its definitions, for the blocks of each. The oldest that is kept counts for all blocks before. */
+export function versionsOf(source: FollowedSource): readonly FollowedSource[] {
+  const { earlier = [], appliesFrom, fromBlock } = source;
+  if (earlier.length === 0) return [source];
+  const { topics: _, ...rest } = source;
+  const versions = earlier.map(({ topics, ...version }, place) => ({
+    ...rest,
+    ...version,
+    ...(topics === undefined ? {} : { topics }),
+    fromBlock: place === 0 ? fromBlock : version.fromBlock,
+    earlier: [],
+  }));
+  return [...versions, { ...source, fromBlock: appliesFrom ?? fromBlock, earlier: [] }];
+}
 
 /** The right to follow a network until another instance takes it, with what is known of the network. */
 export type Lease = {

@@ -87,6 +87,11 @@ export const sourceTable = new Table('sources', {
   lastBlock: nullable(integer('last_block')),
   pausedAtMs: nullable(integer('paused_at_ms')),
   pausedReason: nullable(text('paused_reason')),
+  pausedBlock: nullable(integer('paused_block')),
+  name: nullable(text('name')),
+  revision: integer('revision'),
+  appliesFrom: integer('applies_from'),
+  earlier: nullable(text('earlier')),
   dateCreated: integer('created_at'),
 });
 

@@ -124,6 +124,53 @@ describe('a log of erc20', () => {
   });
 });
 
+describe('a source that has changed', () => {
+  const OTHER = `0x${'5'.repeat(40)}`;
+  const to = (payee: string, blockNumber: number) => presetLog('erc20', [PAYER, payee, 5n], { blockNumber });
+  const first = erc20().definition;
+  const changed = (revision: number) => ({
+    ...erc20({ where: { to: [OTHER] } }),
+    sourceId: 'src_changed',
+    revision,
+    appliesFrom: 200,
+    earlier: [{ revision: 1, definition: first, topics: undefined, fromBlock: 1, untilBlock: 199 }],
+  });
+
+  test('takes the logs of each block by the definition of that block', async () => {
+    const logs = [to(PAYEE, 199), to(OTHER, 199), to(PAYEE, 200), to(OTHER, 200)];
+    const facts = await testDecoder().decoder.decode(logs, [changed(2)]);
+    expect(facts.map(({ position, sourceRevision }) => [position.blockNumber, sourceRevision])).toEqual([
+      [199, 1],
+      [200, 2],
+    ]);
+    expect(facts.map(({ fields }) => String(fields.payee).toLowerCase())).toEqual([PAYEE, OTHER]);
+  });
+
+  test('is compiled again, although it has the same id', async () => {
+    const { decoder } = testDecoder();
+    const before = { ...erc20(), sourceId: 'src_changed', revision: 1 };
+    expect(await decoder.decode([to(OTHER, 200)], [before])).toEqual([]);
+    expect(await decoder.decode([to(OTHER, 200)], [changed(2)])).toHaveLength(1);
+  });
+});
+
+describe('a source with a smallest amount', () => {
+  test.each([
+    [1_500_000n, false],
+    [1_499_999n, true],
+    [10n ** 30n, false],
+  ])('takes %p of a token with 6 decimals, silently: %p', async (value, isSilent) => {
+    const [fact] = await testDecoder().decoder.decode([transfer(value)], [erc20({ minAmount: '1.50' })]);
+    expect(fact?.isSilent).toBe(isSilent);
+  });
+
+  test('takes amounts of a token that does not say its decimals', async () => {
+    const { decoder } = testDecoder(() => ({ failed: 'reverted' }));
+    const [fact] = await decoder.decode([transfer(1n)], [erc20({ minAmount: '1.50' })]);
+    expect(fact).toMatchObject({ isSilent: false, fields: { amountBase: '1' } });
+  });
+});
+
 describe('a log of loop', () => {
   const source = () => sourceOf({ preset: 'loop', where: { token: [TOKEN] } });
   const log = (success: boolean, inbound: boolean, id = 'invoice-7') =>

@@ -140,6 +140,35 @@ test('sources list, show and remove', async () => {
   expect((await paybell(['sources', 'list'])).stdout).toContain('No sources match. Add one:');
 });
 
+test('sources update changes the settings that are given', async () => {
+  const path = `/sources/${source.sourceId}`;
+  responses.set(path, { ...source, name: 'Shop', minAmount: '0.5', revision: 2, appliesFromBlock: 38214600 });
+  const { exitCode, stdout } = await paybell([
+    ...[
+      'sources',
+      'update',
+      source.sourceId,
+      '--name',
+      'Shop',
+      '--min-amount',
+      '0.5',
+      '--where',
+      'to=0x1,0x2',
+      '--pause',
+    ],
+  ]);
+  expect(exitCode).toBe(0);
+  const body = { name: 'Shop', minAmount: '0.5', where: { to: ['0x1', '0x2'] }, isPaused: true };
+  expect(requests[0]).toEqual({ method: 'PATCH', path, body });
+  expect(stdout).toMatch(/\nname +Shop\n/);
+  expect(stdout).toMatch(/\nmin amount +0\.5\n/);
+  expect(stdout).toMatch(/\nrevision +2, from block 38214600 on\n/);
+  await paybell(['sources', 'update', source.sourceId, '--name', '', '--no-min-amount', '--resume']);
+  expect(requests[1]?.body).toEqual({ name: null, minAmount: null, isPaused: false });
+  const both = await paybell(['sources', 'update', source.sourceId, '--pause', '--resume']);
+  expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('give --pause or --resume, not both')]);
+});
+
 test('facts shows the one fact of a transaction, a transfer or an agreement with its history', async () => {
   responses.set(`/facts/${fact.factId}`, fact);
   const byId = await paybell(['facts', fact.factId]);

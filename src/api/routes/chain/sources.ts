@@ -5,7 +5,9 @@ import {
   newSourceSchema,
   type SourcePreviewRequest,
   type SourceRules,
+  type SourceUpdateRequest,
   sourcePreviewSchema,
+  sourceUpdateSchema,
 } from '../../../contract/chain/new-source.ts';
 import {
   sourceListQuerySchema,
@@ -16,7 +18,14 @@ import {
 import { Problem } from '../../../contract/problems.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { readSourcesToTry } from '../../../store/chain/sources/followed.ts';
-import { createSource, deleteSource, listSources, readSource } from '../../../store/chain/sources/sources.ts';
+import {
+  createSource,
+  deleteSource,
+  listSources,
+  type PreparedSource,
+  readSource,
+} from '../../../store/chain/sources/sources.ts';
+import { readDefinition, type SourceUpdateResult, updateSource } from '../../../store/chain/sources/update.ts';
 import type { ChainTools } from '../../chain-tools.ts';
 import { type ApiContext, changeBy } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
@@ -25,12 +34,13 @@ import { type Operation, operation } from '../../operation.ts';
 
 /** Nodes answer few calls a second, and the followers of networks need most of them. */
 const MAX_AT_ONCE = 2;
+const CHANGE_RETRY_AFTER_S = 60;
 
 /** Operations on sources: the logs of contracts that are events of the entity. */
 export function sourceOperations(config: Config): Operation[] {
   const rules = { events: knownEvents(config) };
   const limit = new ConcurrencyLimit('requests that ask a network', MAX_AT_ONCE);
-  return [create(rules, limit), preview(rules, limit), list, read, remove];
+  return [create(rules, limit), preview(rules, limit), list, read, update(limit), remove];
 }
 
 function create(rules: SourceRules, limit: ConcurrencyLimit): Operation {
@@ -52,12 +62,14 @@ function create(rules: SourceRules, limit: ConcurrencyLimit): Operation {
     },
     problems: ['source_limit', 'network_not_followed', 'network_unavailable'],
     handle: async ({ context, caller, body }) => {
-      const definition = definitionOf(body, body);
+      const { minAmount } = body;
+      const definition = { ...definitionOf(body, body), ...(minAmount === undefined ? {} : { minAmount }) };
       const tools = toolsFor(context, definition.networkId);
       const prepared = await limit.run(caller.entityId, () => tools.prepareSource(definition));
       const { db, config } = context;
       const change = changeBy(context, caller);
-      const { source, isNew } = await createSource(db, caller.entityId, prepared, config.ENTITY_SOURCE_LIMIT, change);
+      const most = config.ENTITY_SOURCE_LIMIT;
+      const { source, isNew } = await createSource(db, caller.entityId, prepared, most, change, body.name ?? null);
       return json(isNew ? 201 : 200, source);
     },
   });
@@ -119,6 +131,79 @@ const read = operation({
   },
 });
 
+/** Two requests that change one source at the same time: the later one is made of the result of the first. */
+const MAX_ATTEMPTS = 3;
+
+function update(limit: ConcurrencyLimit): Operation {
+  return operation({
+    method: 'patch',
+    path: '/sources/{sourceId}',
+    operationId: 'updateSource',
+    tag: 'Chain',
+    summary: 'Update a source',
+    description:
+      'Changes the fields that are given. `where`, `fields` and `minAmount` count from `appliesFromBlock` on, which is the next ' +
+      'block; payments of earlier blocks keep the settings with which Paybell read them. No payment is lost or doubled. A source ' +
+      'that is resumed continues at the block of the pause. The network, contract, preset, ABI and event cannot change.',
+    permission: 'webhooks:write',
+    body: sourceUpdateSchema,
+    responses: { 200: { description: 'Ok', schema: sourceSchema } },
+    problems: ['not_found', 'conflict', 'network_not_followed', 'network_unavailable', 'rate_limited'],
+    handle: async ({ context, caller, id, body }) => {
+      const { db } = context;
+      const { name, isPaused } = body;
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const found = await readDefinition(db, caller.entityId, id);
+        if (found === null) throw noSource();
+        const definition = changedDefinition(found.definition, body);
+        const prepared = definition === null ? undefined : await prepare(context, caller.entityId, limit, definition);
+        const change = changeBy(context, caller);
+        const wanted = { name, isPaused, prepared };
+        const result = await updateSource(db, caller.entityId, id, found.revision, wanted, change);
+        if (result.kind === 'updated') return json(200, result.source);
+        if (result.kind !== 'outdated') throw problemOf(result);
+      }
+      throw new Problem('conflict', 'Other requests change the source at the same time. Try again.');
+    },
+  });
+}
+
+/** Null if the definition stays as it is. */
+function changedDefinition(before: SourceDefinition, changes: SourceUpdateRequest): SourceDefinition | null {
+  const { where, fields, minAmount } = changes;
+  if (where === undefined && fields === undefined && minAmount === undefined) return null;
+  const { minAmount: least, ...others } = before;
+  const most = minAmount === undefined ? least : (minAmount ?? undefined);
+  return {
+    ...others,
+    ...(where === undefined ? {} : { where: listsOf(where) }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(most === undefined ? {} : { minAmount: most }),
+  };
+}
+
+/** The first block stays, and may be above the head of a node that is behind. */
+async function prepare(
+  context: ApiContext,
+  entityId: string,
+  limit: ConcurrencyLimit,
+  definition: SourceDefinition,
+): Promise<PreparedSource> {
+  const tools = toolsFor(context, definition.networkId);
+  const prepared = await limit.run(entityId, () => tools.prepareSource({ ...definition, fromBlock: 'latest' }));
+  return { ...prepared, definition: { ...prepared.definition, fromBlock: definition.fromBlock } };
+}
+
+function problemOf(result: Exclude<SourceUpdateResult, { kind: 'updated' | 'outdated' }>): Problem {
+  if (result.kind === 'absent') return noSource();
+  if (result.kind === 'exists') {
+    return new Problem('conflict', `The source ${result.sourceId} has this definition already. Delete one of the two.`);
+  }
+  const remedy = result.isPaused ? 'Resume it first.' : `Try again once block ${result.finalAtBlock} is final.`;
+  const detail = `The source has changed too often. ${remedy}`;
+  return new Problem('rate_limited', detail, { headers: { 'retry-after': String(CHANGE_RETRY_AFTER_S) } });
+}
+
 const remove = operation({
   method: 'delete',
   path: '/sources/{sourceId}',
@@ -145,18 +230,22 @@ type Asked = Pick<SourcePreviewRequest, 'networkId' | 'preset' | 'abi' | 'event'
 };
 
 /** A single value of `where` is a list of one. */
+function listsOf(where: NonNullable<SourceUpdateRequest['where']>): SourceDefinition['where'] {
+  const lists = Object.entries(where).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]);
+  return Object.fromEntries(lists) as SourceDefinition['where'];
+}
+
 function definitionOf(
   { networkId, preset, contract, abi, event, where = {}, fields = {} }: Asked,
   { fromBlock, deliverHistory }: Pick<NewSource, 'fromBlock' | 'deliverHistory'>,
 ): SourceDefinition {
-  const lists = Object.entries(where).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]);
   return {
     networkId,
     preset: preset ?? null,
     contract,
     abi: abi ?? null,
     event: event ?? null,
-    where: Object.fromEntries(lists) as SourceDefinition['where'],
+    where: listsOf(where),
     fields,
     fromBlock,
     deliverHistory,

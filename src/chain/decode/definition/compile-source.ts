@@ -1,4 +1,5 @@
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
+import { type Decimal, parseDecimal } from '../../../domain/payload-filter/decimal.ts';
 import type { AbiLibrary } from '../abi-library.ts';
 import { addressError } from './addresses.ts';
 import { type EventAbi, parseEventAbi } from './event-abi.ts';
@@ -16,6 +17,8 @@ export type CompiledSource = {
   /** The parameter that must not be zero. */
   readonly notZero: number | null;
   readonly fields: readonly FieldPlan[];
+  /** The smallest `amount` that leads to an event; null for any amount. */
+  readonly minAmount: Decimal | null;
 };
 
 export type Compiled =
@@ -33,6 +36,10 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
   const contract = definition.contract.toLowerCase();
   const { conditions, where } = compileConditions(definition, rules, event, library, errors);
   const fields = compileFields(rules?.fields ?? {}, definition.fields, event, contract, library, errors);
+  const { minAmount } = definition;
+  if (minAmount !== undefined && !fields.some(({ name, how }) => name === 'amount' && how === 'amount')) {
+    errors.push({ name: 'minAmount', message: 'needs the payload field amount, as an amount of a token' });
+  }
   if (errors.length > 0) return { isValid: false, errors };
   const notZero = rules?.notZero ?? null;
   return {
@@ -44,6 +51,7 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
       conditions,
       notZero: notZero === null ? null : event.parameters.findIndex(({ name }) => name === notZero),
       fields,
+      minAmount: minAmount === undefined ? null : parseDecimal(minAmount),
     },
     definition: {
       ...definition,

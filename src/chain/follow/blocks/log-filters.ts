@@ -1,4 +1,4 @@
-import type { FollowedSource } from '../../../store/chain/network-store.ts';
+import { type FollowedSource, versionsOf } from '../../../store/chain/network-store.ts';
 import type { LogFilter } from '../../rpc/types.ts';
 
 /** Nodes refuse longer lists. */
@@ -16,7 +16,9 @@ export function logFilters(
   toBlock: number,
   contractsPerCall = MAX_CONTRACTS,
 ): LogFilter[] {
-  const wanted = sources.filter((source) => source.fromBlock <= toBlock);
+  const wanted = sources
+    .flatMap((source) => versionsOf(source))
+    .filter((source) => source.fromBlock <= toBlock && (source.untilBlock ?? toBlock) >= fromBlock);
   const addresses = [...new Set(wanted.map(({ contract }) => contract))];
   const filters: LogFilter[] = [];
   for (let at = 0; at < addresses.length; at += contractsPerCall) {

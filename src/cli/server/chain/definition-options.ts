@@ -19,13 +19,22 @@ export type DefinitionOptions = {
   file?: string;
 };
 
+export type ChangeOptions = Pick<DefinitionOptions, 'where' | 'field' | 'amount' | 'constant' | 'file'>;
+
 export function addDefinitionOptions(command: Command): Command {
+  return addChangeOptions(
+    command
+      .option('--network <id>', 'network of the contract')
+      .option('--preset <name>', 'a known contract: erc20, request-network, loop or superfluid')
+      .option('--contract <address>', 'address of the contract')
+      .option('--abi <event>', 'without a preset: the event as Solidity declares it')
+      .option('--event <kind>', 'without a preset: Transfer or an event kind'),
+  );
+}
+
+/** The part of a definition that can change. */
+export function addChangeOptions(command: Command): Command {
   return command
-    .option('--network <id>', 'network of the contract')
-    .option('--preset <name>', 'a known contract: erc20, request-network, loop or superfluid')
-    .option('--contract <address>', 'address of the contract')
-    .option('--abi <event>', 'without a preset: the event as Solidity declares it')
-    .option('--event <kind>', 'without a preset: Transfer or an event kind')
     .option('--where <name=values>', 'a parameter and the values it may have, separated by commas; repeatable', collect)
     .option('--field <name=parameter>', 'a payload field and the parameter it is taken from; repeatable', collect)
     .option('--amount <name=parameter@token>', 'a payload field that is an amount of a token; repeatable', collect)

@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import type { NewSource, Source, SourcePreview, SourcePreviewRequest } from '../../../client/chain/sources.ts';
+import type {
+  NewSource,
+  Source,
+  SourcePreview,
+  SourcePreviewRequest,
+  SourceUpdate,
+} from '../../../client/chain/sources.ts';
 import { sourceListQuerySchema } from '../../../contract/chain/sources.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { networkName } from '../../../domain/networks.ts';
@@ -10,7 +16,13 @@ import { PAYBELL } from '../../terminal/invocation.ts';
 import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
-import { addDefinitionOptions, type DefinitionOptions, readDefinition } from './definition-options.ts';
+import {
+  addChangeOptions,
+  addDefinitionOptions,
+  type ChangeOptions,
+  type DefinitionOptions,
+  readDefinition,
+} from './definition-options.ts';
 
 const EXAMPLE_ID = 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060';
@@ -21,6 +33,8 @@ const ERC20 = `--network 8453 --preset erc20 --contract ${USDC} --where to=${PAY
 export function addSources(program: Command): void {
   const sources = program.command('sources').description('contracts whose logs are events of the entity');
   const add = addDefinitionOptions(sources.command('add').description('make events of the logs of a contract'))
+    .option('--name <name>', 'a name for people')
+    .option('--min-amount <decimal>', 'smallest amount that leads to an event')
     .option('--from-block <number>', 'first block to read (default: the next one)')
     .option('--deliver-history', 'deliver events of blocks from before now too');
   addServerOptions(add, [
@@ -42,6 +56,19 @@ export function addSources(program: Command): void {
   addServerOptions(addListOptions(list), ['sources list --network-id 8453']).action(listSources);
   const show = sources.command('show').description('show a source').argument('<sourceId>', 'id of the source');
   addServerOptions(show, [`sources show ${EXAMPLE_ID}`]).action(showSource);
+  const update = addChangeOptions(
+    sources.command('update').description('change a source; new settings count from the next block'),
+  )
+    .argument('<sourceId>', 'id of the source')
+    .option('--name <name>', 'a name for people; empty removes it')
+    .option('--min-amount <decimal>', 'smallest amount that leads to an event')
+    .option('--no-min-amount', 'any amount leads to an event')
+    .option('--pause', 'read no more logs for it')
+    .option('--resume', 'continue at the block of the pause');
+  addServerOptions(update, [
+    `sources update ${EXAMPLE_ID} --where to=${PAYEE}`,
+    `sources update ${EXAMPLE_ID} --name Shop --pause`,
+  ]).action(updateSource);
   const remove = sources
     .command('remove')
     .description('read no more logs for a source; its facts stay')
@@ -49,12 +76,15 @@ export function addSources(program: Command): void {
   addServerOptions(remove, [`sources remove ${EXAMPLE_ID}`]).action(removeSource);
 }
 
-type AddOptions = ServerOptions & DefinitionOptions & { fromBlock?: string; deliverHistory?: boolean };
+type AddOptions = ServerOptions &
+  DefinitionOptions & { name?: string; minAmount?: string; fromBlock?: string; deliverHistory?: boolean };
 
-async function addSource({ fromBlock, deliverHistory, ...options }: AddOptions): Promise<void> {
+async function addSource({ name, minAmount, fromBlock, deliverHistory, ...options }: AddOptions): Promise<void> {
   const { client, json } = openSession(onlyServer(options));
   const definition = {
     ...(await readDefinition(options)),
+    ...(name !== undefined && { name }),
+    ...(minAmount !== undefined && { minAmount }),
     ...(fromBlock !== undefined && { fromBlock: blockOf(fromBlock) }),
     ...(deliverHistory === true && { deliverHistory }),
   };
@@ -137,6 +167,24 @@ async function showSource(sourceId: string, options: OptionValues): Promise<void
   printSource(source);
 }
 
+type UpdateOptions = ServerOptions &
+  ChangeOptions & { name?: string; minAmount?: string | false; pause?: boolean; resume?: boolean };
+
+async function updateSource(sourceId: string, options: UpdateOptions): Promise<void> {
+  const { name, minAmount, pause, resume } = options;
+  if (pause === true && resume === true) throw new CommandError('give --pause or --resume, not both', EXIT.usage);
+  const { client, json } = openSession(onlyServer(options));
+  const source = await client.sources.update(sourceId, {
+    ...(await readDefinition(options)),
+    ...(name !== undefined && { name: name === '' ? null : name }),
+    ...(minAmount !== undefined && { minAmount: minAmount === false ? null : minAmount }),
+    ...(pause === true && { isPaused: true }),
+    ...(resume === true && { isPaused: false }),
+  } as SourceUpdate);
+  if (json) return printJson(source);
+  printSource(source);
+}
+
 async function removeSource(sourceId: string, options: OptionValues): Promise<void> {
   const { client, json } = openSession(options);
   await client.sources.delete(sourceId);
@@ -149,12 +197,15 @@ function printSource(source: Source): void {
   const left = blocksLeft === null ? '' : ` (${showCount(blocksLeft, 'block')} left)`;
   printFields({
     source: source.sourceId,
+    ...(source.name === null ? {} : { name: printable(source.name) }),
     network: `${networkId} ${networkName(networkId)}`,
     contract,
     ...(preset === null ? { abi: abi ?? '–', event: event ?? '–' } : { preset }),
     where: showObject(where),
     fields: showObject(fields),
+    ...(source.minAmount === null ? {} : { 'min amount': source.minAmount }),
     'from block': String(source.fromBlock),
+    ...(source.revision === 1 ? {} : { revision: `${source.revision}, from block ${source.appliesFromBlock} on` }),
     history: source.deliverHistory ? 'delivered' : 'stored, not delivered',
     state: `${paintState(source)}${source.state === 'catching_up' ? left : ''}`,
     ...(pausedReason === null ? {} : { reason: printable(pausedReason) }),

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import type { Queries } from '../../database/database.ts';
 import { chunks, valuesList } from '../../database/sql.ts';
-import type { FollowedSource } from '../network-store.ts';
+import type { FollowedSource, SourceVersion } from '../network-store.ts';
 import { sourceTable } from '../tables.ts';
 
 const KEPT = [
@@ -16,13 +16,16 @@ const KEPT = [
   'deliverHistory',
   'nextBlock',
   'lastBlock',
+  'revision',
+  'appliesFrom',
 ] as const;
 const followedColumns = sourceTable.pick(KEPT);
-const definitionColumns = sourceTable.pick(['sourceId', 'topics', 'definition']);
+const definitionColumns = sourceTable.pick(['sourceId', 'revision', 'topics', 'definition', 'earlier']);
 
 type Definition = {
   readonly topics: FollowedSource['topics'];
   readonly definition: SourceDefinition;
+  readonly earlier: readonly SourceVersion[];
   readonly characters: number;
 };
 
@@ -50,7 +53,18 @@ export async function readSourcesToTry(
   }));
 }
 
-/** Reads the sources of a network at every poll, and their definitions once: a definition can be long, and never changes. */
+type Versioned = { readonly sourceId: string; readonly revision: number };
+
+function keyOf({ sourceId, revision }: Versioned): string {
+  return `${sourceId} ${revision}`;
+}
+
+/** The store wrote them. */
+export function readVersions(json: string | null): readonly SourceVersion[] {
+  return json === null ? [] : (JSON.parse(json) as SourceVersion[]);
+}
+
+/** Reads the sources of a network at every poll, and each revision of a definition once, because it can be long. */
 export class FollowedSources {
   readonly #definitions = new BoundedMap<string, Definition>(MAX_KEPT, { weigh: ({ characters }) => characters });
 
@@ -61,27 +75,27 @@ export class FollowedSources {
       `select ${followedColumns.list} from sources where network_id = $1 and paused_at_ms is null order by created_at, id`,
       [networkId],
     );
-    const ids = rows.map(({ sourceId }) => sourceId);
-    const definitions = await this.#definitionsOf(queries, networkId, ids);
+    const definitions = await this.#definitionsOf(queries, networkId, rows);
     return rows.flatMap(({ deliverHistory, ...row }) => {
-      const known = definitions.get(row.sourceId);
+      const known = definitions.get(keyOf(row));
       if (known === undefined) return [];
-      const { topics, definition } = known;
-      return { ...row, ...(topics === undefined ? {} : { topics }), definition, deliverHistory: deliverHistory === 1 };
+      const { topics, definition, earlier } = known;
+      const read = { ...row, definition, earlier, deliverHistory: deliverHistory === 1 };
+      return topics === undefined ? read : { ...read, topics };
     });
   }
 
   async #definitionsOf(
     queries: Pick<Queries, 'all'>,
     networkId: number,
-    sourceIds: readonly string[],
+    sources: readonly Versioned[],
   ): Promise<ReadonlyMap<string, Definition>> {
     const found = new Map<string, Definition>();
     const missing: string[] = [];
-    for (const sourceId of sourceIds) {
-      const known = this.#definitions.get(sourceId);
-      if (known === undefined) missing.push(sourceId);
-      else found.set(sourceId, known);
+    for (const source of sources) {
+      const known = this.#definitions.get(keyOf(source));
+      if (known === undefined) missing.push(source.sourceId);
+      else found.set(keyOf(source), known);
     }
     for (const chunk of chunks(missing)) {
       const rows = await definitionColumns.all(
@@ -89,14 +103,15 @@ export class FollowedSources {
         `select ${definitionColumns.list} from sources where network_id = $1 and id in ${valuesList(1, chunk.length, 1)}`,
         [networkId, ...chunk],
       );
-      for (const { sourceId, topics, definition } of rows) {
+      for (const { topics, definition, earlier, ...source } of rows) {
         const read = {
           topics: topics === null ? undefined : (JSON.parse(topics) as FollowedSource['topics']),
           definition: JSON.parse(definition) as SourceDefinition,
-          characters: definition.length + (topics?.length ?? 0),
+          earlier: readVersions(earlier),
+          characters: definition.length + (topics?.length ?? 0) + (earlier?.length ?? 0),
         };
-        found.set(sourceId, read);
-        this.#definitions.set(sourceId, read);
+        found.set(keyOf(source), read);
+        this.#definitions.set(keyOf(source), read);
       }
     }
     return found;

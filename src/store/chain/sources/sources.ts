@@ -8,7 +8,7 @@ import { newId } from '../../new-id.ts';
 import { type Change, recordChange } from '../../tenants/audit.ts';
 import { sourceTable } from '../tables.ts';
 
-/** The sources of entities: created under the lock of the entity, and never changed after that. */
+/** The sources of entities, created under the lock of the entity. `update.ts` changes them. */
 
 /** A definition that was checked against the network. */
 export type PreparedSource = {
@@ -33,6 +33,8 @@ const NEW_SOURCE = sourceTable.insertion([
   'fromBlock',
   'createdHead',
   'deliverHistory',
+  'appliesFrom',
+  'name',
   'dateCreated',
 ]);
 
@@ -43,6 +45,7 @@ export function createSource(
   { definition, topic, topics, head }: PreparedSource,
   limit: number,
   change: Change,
+  name: string | null = null,
 ): Promise<{ source: Source; isNew: boolean }> {
   const hash = definitionHash(definition);
   return db.transaction(async (queries) => {
@@ -53,7 +56,8 @@ export function createSource(
     if (existing !== null) return { source: existing, isNew: false };
     const count = await readInteger(queries, 'count(*)', 'from sources where entity_id = $1', [entityId]);
     if (count >= limit) throw new DomainError('source_limit', { limit });
-    const { networkId, contract, fromBlock, deliverHistory } = definition;
+    const { networkId, contract, deliverHistory } = definition;
+    const fromBlock = definition.fromBlock === 'latest' ? head + 1 : definition.fromBlock;
     const source = {
       entityId,
       sourceId: newId('src'),
@@ -63,18 +67,20 @@ export function createSource(
       topics: JSON.stringify(topics),
       hash,
       definition: JSON.stringify(definition),
-      fromBlock: fromBlock === 'latest' ? head + 1 : fromBlock,
+      fromBlock,
       createdHead: head,
       deliverHistory: deliverHistory ? 1 : 0,
+      appliesFrom: fromBlock,
+      name,
       dateCreated: change.nowS,
     };
     await queries.run(NEW_SOURCE.text(1), NEW_SOURCE.parameters([source]));
     await recordChange(queries, entityId, change, {
       action: 'source.created',
       target: source.sourceId,
-      after: { ...definition, fromBlock: source.fromBlock },
+      after: { ...(name === null ? {} : { name }), ...definition, fromBlock },
     });
-    const row = { ...source, nextBlock: null, lastBlock: null, pausedAtMs: null, pausedReason: null };
+    const row = { ...source, nextBlock: null, lastBlock: null, pausedAtMs: null, pausedReason: null, revision: 1 };
     return { source: toSource(row), isNew: true };
   });
 }
@@ -91,10 +97,33 @@ export function deleteSource(db: Database, entityId: string, sourceId: string, c
     if (source === null) return false;
     const sql = 'delete from sources where entity_id = $1 and id = $2';
     if ((await queries.run(sql, [entityId, sourceId])) === 0) return false;
-    const { sourceId: _, state: __, blocksLeft: ___, pausedReason: ____, dateCreated: _____, ...before } = source;
-    await recordChange(queries, entityId, change, { action: 'source.deleted', target: sourceId, before });
+    await recordChange(queries, entityId, change, {
+      action: 'source.deleted',
+      target: sourceId,
+      before: settingsOf(source),
+    });
     return true;
   });
+}
+
+/** The settings of a source for the audit, without fields that change by themselves and without empty ones. */
+function settingsOf({
+  networkId,
+  preset,
+  contract,
+  abi,
+  event,
+  where,
+  fields,
+  fromBlock,
+  ...source
+}: Source): Record<string, unknown> {
+  const { deliverHistory, name, minAmount } = source;
+  return {
+    ...{ networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory },
+    ...(name === null ? {} : { name }),
+    ...(minAmount === null ? {} : { minAmount }),
+  };
 }
 
 /** Blocks from before its creation are still to be read; before the follower has seen it, its first block says so. */
@@ -124,8 +153,11 @@ export async function listSources(db: Database, entityId: string, query: SourceL
   return { totalResults, sources: rows.map(toSource) };
 }
 
-const shownColumns = sourceTable.pick([
+export const shownColumns = sourceTable.pick([
   'sourceId',
+  'name',
+  'revision',
+  'appliesFrom',
   'definition',
   'fromBlock',
   'createdHead',
@@ -145,20 +177,24 @@ async function find(
   return row === undefined ? null : toSource(row);
 }
 
-function toSource(row: RowOf<typeof shownColumns>): Source {
-  const { sourceId, fromBlock, createdHead, nextBlock, lastBlock, pausedAtMs, pausedReason, dateCreated } = row;
-  // The store wrote it, and a definition never changes.
+export function toSource(row: RowOf<typeof shownColumns>): Source {
+  const { sourceId, name, fromBlock, createdHead, nextBlock, lastBlock, pausedAtMs, pausedReason, dateCreated } = row;
+  // The store wrote it.
   const definition = JSON.parse(row.definition) as SourceDefinition;
-  const { networkId, preset, contract, abi, event, where, fields, deliverHistory } = definition;
+  const { networkId, preset, contract, abi, event, where, fields, deliverHistory, minAmount = null } = definition;
   const isKnown = nextBlock !== null && lastBlock !== null;
   const blocksLeft = isKnown ? Math.max(0, lastBlock - nextBlock + 1) : fromBlock <= createdHead ? null : 0;
   return {
     sourceId,
+    name,
     ...{ networkId, preset, contract, abi, event },
     where: Object.fromEntries(Object.entries(where).map(([name, values]) => [name, [...values]])),
     fields: { ...fields },
+    minAmount,
     fromBlock,
     deliverHistory,
+    revision: row.revision,
+    appliesFromBlock: row.appliesFrom,
     state: pausedAtMs !== null ? 'paused' : blocksLeft === 0 ? 'live' : 'catching_up',
     pausedReason,
     blocksLeft,

@@ -53,6 +53,7 @@ onSuiteEngine('sources', (store) => {
     const source = await created(await post(erc20));
     expect(source).toEqual({
       sourceId: expect.stringMatching(/^src_[0-9a-f]{32}$/),
+      name: null,
       networkId: NETWORK,
       preset: 'erc20',
       contract: CONTRACT,
@@ -60,8 +61,11 @@ onSuiteEngine('sources', (store) => {
       event: null,
       where: { to: [PAYEE] },
       fields: {},
+      minAmount: null,
       fromBlock: 1_001,
       deliverHistory: false,
+      revision: 1,
+      appliesFromBlock: 1_001,
       state: 'live',
       pausedReason: null,
       blocksLeft: 0,

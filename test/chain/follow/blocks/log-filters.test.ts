@@ -49,3 +49,14 @@ test('many contracts are asked for with several filters', () => {
   expect(filters.map(({ addresses }) => addresses.length)).toEqual([500, 500, 200]);
   expect(new Set(filters.flatMap(({ addresses }) => addresses)).size).toBe(1_200);
 });
+
+test('blocks on both sides of a change have the values of both definitions, and others have the values of one', () => {
+  const earlier = [
+    { revision: 1, definition: modelSource().definition, topics: [[TOPIC], [TO_A]], fromBlock: 1, untilBlock: 49 },
+  ];
+  const source = modelSource({ topics: [[TOPIC], [TO_B]], revision: 2, appliesFrom: 50, earlier });
+  const valuesOf = (from: number, to: number) => logFilters([source], from, to)[0]?.topics[1];
+  expect(valuesOf(1, 49)).toEqual([TO_A]);
+  expect(valuesOf(49, 50)).toEqual([TO_A, TO_B]);
+  expect(valuesOf(50, 99)).toEqual([TO_B]);
+});

@@ -21,6 +21,7 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   'endpoint.updated': 'Endpoint changed',
   'endpoint.secret_rotated': 'Endpoint secret rotated',
   'source.created': 'Source created',
+  'source.updated': 'Source changed',
   'source.deleted': 'Source deleted',
 };
 

@@ -46,7 +46,9 @@ const NETWORK_TABLES: readonly string[] = [
 const SOURCE_TABLES: readonly string[] = [
   // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values
   // that each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block`
-  // must still be read for this source alone; both are null until the network's holder has seen it.
+  // must still be read for this source alone; `last_block` is null until the network's holder has seen it, and `next_block`
+  // too before the first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the
+  // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused.
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -63,6 +65,11 @@ const SOURCE_TABLES: readonly string[] = [
     last_block bigint,
     paused_at_ms bigint,
     paused_reason text,
+    paused_block bigint,
+    name text,
+    revision bigint not null default 1,
+    applies_from bigint not null,
+    earlier text,
     created_at bigint not null,
     primary key (entity_id, id)
   )`,

@@ -1,0 +1,64 @@
+import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
+import type { Queries } from '../../database/database.ts';
+import { chunks, valuesList } from '../../database/sql.ts';
+import { sourceTable } from '../tables.ts';
+import { readVersions } from './followed.ts';
+
+const revisionColumns = sourceTable.pick(['sourceId', 'revision']);
+const versionColumns = sourceTable.pick(['sourceId', 'revision', 'appliesFrom', 'earlier']);
+
+/** The revisions of a source with their first blocks, oldest first. */
+type Revisions = readonly { readonly revision: number; readonly fromBlock: number }[];
+
+/**
+ * Leaves out new facts of a definition that has changed since the poll began, in blocks that a newer definition counts for. If
+ * the newer definition takes the log too, a later poll finds it: the change makes the source read these blocks again. The row of
+ * the network is locked here and by the change, so that one of the two sees the other.
+ */
+export async function withoutOutdated(
+  queries: Pick<Queries, 'all'>,
+  changes: readonly FactChange[],
+): Promise<readonly FactChange[]> {
+  const known = new Map<string, number>();
+  for (const change of changes) {
+    if (change.change !== 'seen' || change.fact.sourceRevision === undefined) continue;
+    const { sourceId, sourceRevision } = change.fact;
+    known.set(sourceId, Math.min(known.get(sourceId) ?? sourceRevision, sourceRevision));
+  }
+  const changed = await readChanged(queries, known);
+  if (changed.size === 0) return changes;
+  return changes.filter((change) => change.change !== 'seen' || !isOutdated(change.fact, changed));
+}
+
+function isOutdated({ sourceId, sourceRevision = 0, position }: FoundFact, changed: ReadonlyMap<string, Revisions>) {
+  const current = changed.get(sourceId)?.findLast(({ fromBlock }) => fromBlock <= position.blockNumber);
+  return current !== undefined && current.revision > sourceRevision;
+}
+
+/** The sources that have a newer revision than the given one. Their definitions can be long, and are read for these alone. */
+async function readChanged(
+  queries: Pick<Queries, 'all'>,
+  known: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, Revisions>> {
+  const newer: string[] = [];
+  for (const chunk of chunks([...known.keys()])) {
+    const rows = await revisionColumns.all(
+      queries,
+      `select ${revisionColumns.list} from sources where revision > 1 and id in ${valuesList(1, chunk.length)}`,
+      chunk,
+    );
+    for (const { sourceId, revision } of rows) if (revision > (known.get(sourceId) ?? revision)) newer.push(sourceId);
+  }
+  const changed = new Map<string, Revisions>();
+  for (const chunk of chunks(newer)) {
+    const rows = await versionColumns.all(
+      queries,
+      `select ${versionColumns.list} from sources where id in ${valuesList(1, chunk.length)}`,
+      chunk,
+    );
+    for (const { sourceId, revision, appliesFrom, earlier } of rows) {
+      changed.set(sourceId, [...readVersions(earlier), { revision, fromBlock: appliesFrom }]);
+    }
+  }
+  return changed;
+}
