@@ -25,17 +25,46 @@ test('a filter has every contract once and every first topic', () => {
   ]);
 });
 
-test('a topic is restricted to the values of all sources where each of them restricts it', () => {
+test('sources that restrict the same topics share a filter with the values of all of them', () => {
   expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC], null, [TO_B, TO_A]])).toEqual([[TOPIC], null, [TO_A, TO_B]]);
-  expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC], null, null])).toEqual([[TOPIC]]);
-  expect(topicsOf([[TOPIC], null, [TO_A]], undefined)).toEqual([[TOPIC]]);
-  expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC]])).toEqual([[TOPIC]]);
+  expect(topicsOf([[TOPIC], null, null], undefined)).toEqual([[TOPIC]]);
 });
 
-test('a list of values that is too long for nodes is left out', () => {
-  const many = Array.from({ length: 501 }, (_, index) => wordOf(index));
-  expect(topicsOf([[TOPIC], many])).toEqual([[TOPIC]]);
-  expect(topicsOf([[TOPIC], many.slice(1)])).toEqual([[TOPIC], many.slice(1)]);
+test('a source with other conditions, or without any, has its own filter and widens none', () => {
+  const narrow = modelSource({ contract: ONE, topics: [[TOPIC], null, [TO_A]] });
+  const before = logFilters([narrow], 1, 9);
+  expect(before).toEqual([{ fromBlock: 1, toBlock: 9, addresses: [ONE], topics: [[TOPIC], null, [TO_A]] }]);
+  const foreign = [
+    modelSource({ contract: TWO }),
+    modelSource({ contract: ONE }),
+    modelSource({ contract: TWO, topics: [[TOPIC], [TO_B]] }),
+    modelSource({ contract: ONE, topics: [[TOPIC], [TO_B], [TO_B]] }),
+  ];
+  const filters = logFilters([narrow, ...foreign], 1, 9);
+  expect(filters.slice(0, 1)).toEqual(before);
+  expect(filters.slice(1).map(({ addresses, topics }) => ({ addresses, topics }))).toEqual([
+    { addresses: [TWO, ONE], topics: [[TOPIC]] },
+    { addresses: [TWO], topics: [[TOPIC], [TO_B]] },
+    { addresses: [ONE], topics: [[TOPIC], [TO_B], [TO_B]] },
+  ]);
+});
+
+test('no list of values is longer than nodes take, and no value is left out', () => {
+  const sources = Array.from({ length: 60 }, (_, source) =>
+    modelSource({
+      sourceId: `src_${source}`,
+      contract: addressOf(source % 3),
+      topics: [[TOPIC], null, Array.from({ length: 60 }, (_, value) => wordOf(60 * source + value))],
+    }),
+  );
+  const filters = logFilters(sources, 1, 9);
+  expect(filters).toHaveLength(4);
+  for (const { topics } of filters) expect(topics[2]?.length ?? 0).toBeLessThanOrEqual(1_000);
+  for (const source of sources) {
+    const isWhole = ({ addresses, topics }: (typeof filters)[number]) =>
+      addresses.includes(source.contract) && source.topics?.[2]?.every((value) => topics[2]?.includes(value));
+    expect(filters.some(isWhole)).toBe(true);
+  }
 });
 
 test('a source that begins after these blocks is not asked for', () => {
@@ -46,7 +75,7 @@ test('a source that begins after these blocks is not asked for', () => {
 test('many contracts are asked for with several filters', () => {
   const sources = Array.from({ length: 1_200 }, (_, index) => modelSource({ contract: addressOf(index) }));
   const filters = logFilters(sources, 1, 2);
-  expect(filters.map(({ addresses }) => addresses.length)).toEqual([500, 500, 200]);
+  expect(filters.map(({ addresses }) => addresses.length)).toEqual([1_000, 200]);
   expect(new Set(filters.flatMap(({ addresses }) => addresses)).size).toBe(1_200);
 });
 
