@@ -13,6 +13,7 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { suiteRuns } from '../../support/suite.ts';
 import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -20,6 +21,8 @@ const ALERTS = 'https://alerts.example.com/paybell';
 const REASON = 'The contract has more logs than can be read.';
 /** More than an alert takes. */
 const MAX_STATEMENTS = 25;
+/** Each gets its alert by its own task. */
+const ENTITIES = suiteRuns(60, 250);
 let lastNetworkId = 11_000;
 
 onEveryEngine('a network with sources', (store) => {
@@ -112,7 +115,7 @@ onEveryEngine('a network with sources', (store) => {
   });
 
   test('is halted at once, and all are told of it, each once, also after a crash', async () => {
-    const { networkId } = await newNetwork(250);
+    const { networkId } = await newNetwork(ENTITIES);
     const networks = instance('one');
     await networks.halt(await lease(networks, networkId), REASON);
     expect((await lease(networks, networkId)).state).toMatchObject({ haltedReason: REASON });
@@ -120,7 +123,7 @@ onEveryEngine('a network with sources', (store) => {
     expect(await toldOnce(networkId, HALTED_ALERT)).toBe(17);
     expect(await pollElsewhere(networkId)).toBe('halted');
     await runTasks(store.db);
-    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(250);
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(ENTITIES);
     const [alert] = await alerts(networkId, HALTED_ALERT);
     expect(alert).toMatchObject({ networkId, reason: REASON, dateHalted: expect.any(Number) });
     expect(await countTasks(store.db)).toBe(0);
