@@ -26,7 +26,14 @@ import {
   workerCount,
 } from './config/values.ts';
 import { TRANSFER } from './domain/chain/facts.ts';
-import { describeNodes, parseDepths, parseNodes } from './domain/chain/network-nodes.ts';
+import {
+  describeNodes,
+  hasQuorums,
+  parseDepths,
+  parseLeastDepths,
+  parseNodes,
+  parseQuorums,
+} from './domain/chain/network-nodes.ts';
 import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
 import { type OperatorKey, parseOperatorKeys, unnamedOperatorKey } from './domain/keys/operator-keys.ts';
 import { DEFAULT_NETWORKS } from './domain/networks.ts';
@@ -146,6 +153,8 @@ const schema = z
       .register(shown, { inLog: (networks) => describeNodes(networks) }),
     CHAIN_RPC_RATE: integer(1, 10_000).default(25),
     CHAIN_FINALITY: explained(parseDepths).default([]),
+    CHAIN_MIN_DEPTH: explained(parseLeastDepths).default([]),
+    CHAIN_QUORUM: explained(parseQuorums).default([]),
     CHAIN_GRACE: integer(0, 100).default(3),
     REUSE_PORT: flag.default(false),
     WORKERS: parsed(workerCount, 'must be auto or a whole number from 1 to 256').default(1),
@@ -165,6 +174,11 @@ const schema = z
     path: ['SECRET_KEY'],
     error: 'must be given in one way alone: SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND',
     when: () => true,
+  })
+  .refine(({ CHAIN_QUORUM, CHAIN_RPC }) => hasQuorums(CHAIN_QUORUM ?? [], CHAIN_RPC ?? []), {
+    path: ['CHAIN_QUORUM'],
+    error: 'must not ask for more nodes of a network than CHAIN_RPC has',
+    when: ({ issues }) => issues.length === 0,
   })
   .refine(
     ({ DATABASE_URL: target, WORKERS }) => target?.engine !== 'sqlite' || WORKERS === undefined || WORKERS === 1,

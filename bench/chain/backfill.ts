@@ -123,7 +123,7 @@ async function run(engine: Engine): Promise<string> {
       nodes.ask({ method, params, read: (result) => result }),
     );
     const follower = new Follower({
-      ...{ networkId: NETWORK_ID, finalityDepth: null, graceBlocks: 3, nodes },
+      ...{ networkId: NETWORK_ID, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null, nodes },
       store: new NetworkStore(db, 'bench', (queries, networkId) => sources.read(queries, networkId)),
       decoder: new LogDecoder({
         tokens: { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) },

@@ -67,7 +67,12 @@ async function run(engine: Engine): Promise<string[]> {
   await chain.mine(20);
   await using node = new RpcProxy(chain.rpc);
   await using ledger = new Ledger();
-  const settings = { NETWORKS: String(NETWORK_ID), CHAIN_RPC: `${NETWORK_ID}=${node.url}`, LOG_LEVEL: 'warn' };
+  const settings = {
+    NETWORKS: String(NETWORK_ID),
+    CHAIN_RPC: `${NETWORK_ID}=${node.url}`,
+    CHAIN_MIN_DEPTH: `${NETWORK_ID}=1`,
+    LOG_LEVEL: 'warn',
+  };
   const instances = await Instances.on(engine, settings);
   try {
     const first = await instances.start();

@@ -29,7 +29,11 @@ export async function runChainDemo({ isJson }: { isJson: boolean }): Promise<boo
   const say = isJson ? () => undefined : printLine;
   say(`\n  Starting a local EVM, and ${paint('Paybell', 'bold')} on a temporary store …`);
   const network = await DemoNetwork.start(PAYMENTS);
-  const paybell = await startPaybell({ CHAIN_RPC: `${NETWORK_ID}=${network.url}` });
+  const paybell = await startPaybell({
+    CHAIN_RPC: `${NETWORK_ID}=${network.url}`,
+    // The local chain calls blocks final that are nearer to its head than those of Base.
+    CHAIN_MIN_DEPTH: `${NETWORK_ID}=1`,
+  });
   let receiver: ChainReceiver | null = null;
   try {
     const { secrets } = await paybell.client.secrets.list();

@@ -22,8 +22,8 @@ export const facts: readonly Mutant[] = [
     name: 'history-is-told',
     what: 'tells of history that was to be stored alone',
     file: 'store/chain/commit.ts',
-    find: 'const told = reached.filter(({ fact }) => fact.isSilent === 0);',
-    replace: 'const told = reached;',
+    find: 'const told = reached.filter(({ fact }) => fact.isSilent === 0 && fact.isDisputed === 0);',
+    replace: 'const told = reached.filter(({ fact }) => fact.isDisputed === 0);',
     caughtBy: { file: 'store/chain/commit', test: 'stores history without telling of it' },
   },
   {

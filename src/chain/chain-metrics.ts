@@ -1,6 +1,6 @@
 import type { Counter, Family, Registry } from '../metrics/registry.ts';
 import type { OnSkipped } from './decode/decoder.ts';
-import type { PollResult } from './follow/poll-result.ts';
+import type { NetworkHealth, PollResult } from './follow/poll-result.ts';
 import type { OnCall } from './rpc/node.ts';
 
 /** Reorganisations by how deep they were: up to this many blocks. */
@@ -16,19 +16,21 @@ export class ChainMetrics {
   readonly #skipped: Family<Counter>;
   readonly #lag = new Map<number, number>();
   readonly #halted = new Map<number, number>();
+  readonly #health = new Map<number, NetworkHealth>();
 
   constructor(registry: Registry) {
     this.#polls = registry.counters('paybell_chain_polls_total', 'Looks at a network, by outcome.', [
       'network',
       'outcome',
     ]);
-    this.#calls = registry.counters('paybell_chain_calls_total', 'JSON-RPC calls, by node and outcome.', [
-      'node',
-      'outcome',
-    ]);
+    this.#calls = registry.counters(
+      'paybell_chain_calls_total',
+      'JSON-RPC calls, by node, method, purpose and outcome.',
+      ['node', 'method', 'purpose', 'outcome'],
+    );
     this.#facts = registry.counters(
       'paybell_chain_facts_total',
-      'Changes of facts: seen, moved, lost, retracted, again.',
+      'Changes of facts: seen, moved, lost, retracted, again, and judged by the votes of nodes.',
       ['network', 'change'],
     );
     this.#reorgs = registry.counters(
@@ -46,6 +48,7 @@ export class ChainMetrics {
       'Logs of a source that led to no fact each time they were read: undecodable, unproved, or of a definition that is not valid.',
       ['network', 'reason'],
     );
+    this.#registerHealth(registry);
     const byNetwork = (values: ReadonlyMap<number, number>) => () =>
       [...values].map(([networkId, value]): [string[], number] => [[String(networkId)], value]);
     registry.readLabelled(
@@ -62,7 +65,44 @@ export class ChainMetrics {
     );
   }
 
-  readonly noteCall: OnCall = (node, _method, outcome) => this.#calls.of(node, outcome).inc();
+  #registerHealth(registry: Registry): void {
+    const gauge = (name: string, help: string, read: (health: NetworkHealth) => number | null) =>
+      registry.readLabelled(name, help, ['network'], () =>
+        [...this.#health].flatMap(([networkId, health]) => {
+          const value = read(health);
+          return value === null ? [] : [[[String(networkId)], value] as [string[], number]];
+        }),
+      );
+    const ageS = (timestampS: number | null) =>
+      timestampS === null ? null : Math.max(0, Date.now() / 1000 - timestampS);
+    gauge('paybell_chain_head_age_seconds', 'Age of the newest block, by its timestamp.', ({ headS }) => ageS(headS));
+    gauge(
+      'paybell_chain_final_age_seconds',
+      'Age of the newest final block, estimated by the block time.',
+      ({ finalS }) => ageS(finalS),
+    );
+    gauge(
+      'paybell_chain_witnesses',
+      'Nodes that keep up and say what is final.',
+      ({ nodes }) => nodes.filter(({ state }) => state === 'ok').length,
+    );
+    gauge(
+      'paybell_chain_disputed_payments',
+      'Payments below finality on which nodes are tied, up to 100.',
+      ({ disputed }) => disputed,
+    );
+    registry.readLabelled(
+      'paybell_chain_node_behind_blocks',
+      'Blocks from the head of a node to the highest head of that moment.',
+      ['node'],
+      () =>
+        [...this.#health.values()].flatMap(({ nodes }) =>
+          nodes.map(({ name, behindBlocks }): [string[], number] => [[name], behindBlocks ?? 0]),
+        ),
+    );
+  }
+
+  readonly noteCall: OnCall = (node, method, purpose, outcome) => this.#calls.of(node, method, purpose, outcome).inc();
 
   readonly noteSkipped: OnSkipped = (networkId, reason) => this.#skipped.of(networkId, reason).inc();
 
@@ -73,11 +113,13 @@ export class ChainMetrics {
       // Another instance follows it, and says how it is.
       this.#lag.delete(networkId);
       this.#halted.delete(networkId);
+      this.#health.delete(networkId);
       return;
     }
+    if (result.network !== null) this.#health.set(networkId, result.network);
     this.#lag.set(networkId, lagBlocks);
     this.#halted.set(networkId, outcome === 'halted' ? 1 : 0);
-    for (const change of ['seen', 'moved', 'lost', 'retracted', 'again'] as const) {
+    for (const change of ['seen', 'moved', 'lost', 'retracted', 'again', 'judged'] as const) {
       if (result[change] > 0) this.#facts.of(networkId, change).inc(result[change]);
     }
     if (omissions > 0) this.#omissions.of(networkId).inc(omissions);

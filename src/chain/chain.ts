@@ -18,6 +18,7 @@ import { LogDecoder } from './decode/decoder.ts';
 import { Follower } from './follow/follower.ts';
 import type { Decoder, FollowOptions } from './follow/poll.ts';
 import type { PollResult } from './follow/poll-result.ts';
+import { leastDepthIn } from './least-depth.ts';
 import { httpExchange } from './rpc/http-exchange.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
@@ -55,6 +56,8 @@ function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }:
       (url, index) =>
         new Node({
           name: `${networkId}#${index + 1}`,
+          // The order in the setting may change, and a node must not vote twice because of it.
+          id: Bun.SHA256.hash(url, 'hex').slice(0, 8),
           chainId: networkId,
           exchange: httpExchange({ url }),
           callsPerSecond,
@@ -108,11 +111,16 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
     firstDelayMs: config.RETRY_SCHEDULE[0] ?? 0,
     onTask,
   };
+  for (const { networkId } of config.CHAIN_RPC.filter(({ urls }) => urls.length === 1)) {
+    log.warn({ networkId }, 'the network has one node: what it invents or leaves out stays unnoticed');
+  }
   return networks.ids.map((networkId) =>
     followNetwork({
       ...{ networkId, decoder, store, db, acceptance, log },
       nodes: networks.of(networkId),
       finalityDepth: config.CHAIN_FINALITY.find((one) => one.networkId === networkId)?.depth ?? null,
+      leastDepth: leastDepthIn(config, networkId),
+      quorum: config.CHAIN_QUORUM.find((one) => one.networkId === networkId)?.nodes ?? null,
       graceBlocks: config.CHAIN_GRACE,
       onPoll: (result) => metrics.notePoll(networkId, result),
     }),
@@ -132,14 +140,14 @@ export type FollowedNetwork = FollowOptions & {
 /** Reads one network and accepts the events that its facts lead to, while this instance holds the lease of the network. */
 export function followNetwork(options: FollowedNetwork): NetworkFollower {
   const { networkId, nodes, decoder, store, db, acceptance, onPoll, log } = options;
-  const { finalityDepth, graceBlocks, stepChanges } = options;
+  const { finalityDepth, graceBlocks, stepChanges, leastDepth, quorum } = options;
   const teller: Teller = new Teller(
     () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => teller.wakeSoon() }),
     (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
   );
   const follower = new Follower({
     store: new TellingStore(store, teller),
-    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges },
+    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum },
     onPoll: (result) => {
       onPoll?.(result);
       if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');
@@ -214,6 +222,10 @@ class TellingStore implements FollowerStore {
 
   halt(...halted: Parameters<FollowerStore['halt']>) {
     return this.store.halt(...halted);
+  }
+
+  queueAlerts(lease: Lease) {
+    return this.store.queueAlerts(lease);
   }
 
   pauseSources(...paused: Parameters<FollowerStore['pauseSources']>) {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
-import { NO_LIMITS, type NodeHealth } from '../../src/store/chain/network-store.ts';
+import type { NodeHealth } from '../../src/store/chain/network-store.ts';
+import { SILENT_NODE } from '../support/chain/steps.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
@@ -52,7 +53,7 @@ afterAll(async () => {
 });
 
 function node(name: string, state: NodeHealth['state'], lastError: string | null = null): NodeHealth {
-  return { name, state, head: null, lastError, lastOkAtMs: Date.now() - 180_000, limits: NO_LIMITS };
+  return { ...SILENT_NODE, name, state, lastError, lastOkAtMs: Date.now() - 180_000 };
 }
 
 const strip = (page: Page, name: string) => page.locator('.network-strip', { hasText: name });

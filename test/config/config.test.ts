@@ -51,6 +51,8 @@ describe('the settings', () => {
       CHAIN_RPC: [],
       CHAIN_RPC_RATE: 25,
       CHAIN_FINALITY: [],
+      CHAIN_MIN_DEPTH: [],
+      CHAIN_QUORUM: [],
       CHAIN_GRACE: 3,
       REUSE_PORT: false,
       WORKERS: 1,
@@ -126,6 +128,8 @@ describe('the settings', () => {
       CHAIN_RPC: 'https://node.example.com',
       CHAIN_RPC_RATE: '0',
       CHAIN_FINALITY: '61',
+      CHAIN_MIN_DEPTH: '61',
+      CHAIN_QUORUM: '61',
       CHAIN_GRACE: '101',
       REUSE_PORT: 'no',
       WORKERS: '0',
@@ -283,6 +287,26 @@ describe('the settings', () => {
     ['61=10,61=20', 'must have each network once: entry 2 repeats network 61'],
   ])('name what is wrong with CHAIN_FINALITY=%s', (text, message) => {
     expect(errorsOf({ CHAIN_FINALITY: text }).CHAIN_FINALITY).toContain(message);
+  });
+
+  test.each([
+    ['1', 'entry 1 is not a network id, = and a number of blocks from 0 to 100000'],
+    ['1=32,1=0', 'must have each network once: entry 2 repeats network 1'],
+  ])('name what is wrong with CHAIN_MIN_DEPTH=%s', (text, message) => {
+    expect(errorsOf({ CHAIN_MIN_DEPTH: text }).CHAIN_MIN_DEPTH).toContain(message);
+  });
+
+  test('allow a least depth of 0, for networks whose newest block is final', () => {
+    expect(loadConfig({ CHAIN_MIN_DEPTH: '43114=0' }).CHAIN_MIN_DEPTH).toEqual([{ networkId: 43114, depth: 0 }]);
+  });
+
+  test('reject a quorum of more nodes than a network has', () => {
+    const nodes = { CHAIN_RPC: '1=http://a,1=http://b' };
+    expect(errorsOf({ ...nodes, CHAIN_QUORUM: '1=2' })).toEqual({});
+    expect(errorsOf({ ...nodes, CHAIN_QUORUM: '1=3' }).CHAIN_QUORUM).toContain(
+      'more nodes of a network than CHAIN_RPC',
+    );
+    expect(errorsOf({ CHAIN_QUORUM: '1=0' }).CHAIN_QUORUM).toContain('a number of nodes from 1 to 100');
   });
 
   test('for PostgreSQL require SECRET_KEY, and report it along with other errors', () => {

@@ -125,7 +125,9 @@ export class ChainSite implements AsyncDisposable {
   /** Starts a process that follows every network through the given nodes of it. */
   start(nodesOf = (network: FaultyNetwork) => this.nodesOf(network)): Promise<Instance> {
     const chainRpc = this.networks.map((network) => network.settingOf(nodesOf(network))).join(',');
-    return this.instances.start({ CHAIN_RPC: chainRpc });
+    // The models call blocks final that are nearer to the head than those of the networks whose ids they have.
+    const leastDepths = this.networks.map(({ networkId }) => `${networkId}=1`).join(',');
+    return this.instances.start({ CHAIN_RPC: chainRpc, CHAIN_MIN_DEPTH: leastDepths });
   }
 
   /** On PostgreSQL, what a dead process held is free when its leases end. This ends them now. */

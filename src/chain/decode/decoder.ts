@@ -18,6 +18,8 @@ import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 export interface Decoder {
   /** Of the given sources, in the order of their creation. Throws only where a node or the store does not respond. */
   decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
+  identify(networkId: number, logs: readonly Log[]): Map<string, Log>;
 }
 
 /**
@@ -74,6 +76,12 @@ export class LogDecoder implements Decoder {
       if (facts.length % LOGS_PER_LOOK === 0) await tick.pause();
     }
     return facts;
+  }
+
+  identify(networkId: number, logs: readonly Log[]): Map<string, Log> {
+    const equalLogs = new Map<string, number>();
+    const idOf = (log: Log) => factId({ ...log, networkId, contract: log.address, n: countEqual(equalLogs, log) });
+    return new Map(inOrder(logs).map((log) => [idOf(log), log]));
   }
 
   async #match(logs: readonly Log[], index: SourceIndex): Promise<Match[]> {

@@ -1,15 +1,17 @@
-import type { BlockRef } from '../../domain/chain/facts.ts';
+import type { BlockRef, FoundFact } from '../../domain/chain/facts.ts';
+import { NO_VOTES, withVote } from '../../domain/chain/witnesses.ts';
 import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Node } from '../rpc/node.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
-import { compareFacts, keyOf } from './compare.ts';
+import { compareFacts, inOrder, keyOf } from './compare.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
 import { isReadable, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
 import type { Poll } from './poll.ts';
 import { cutSteps } from './steps.ts';
+import { withVerdicts } from './witnesses/confirm.ts';
 
 /**
  * Blocks from before a source was followed are read for it alone, a range at a time beside the live polls. Each response comes
@@ -20,6 +22,7 @@ import { cutSteps } from './steps.ts';
 const READINGS = 2;
 const READINGS_IN_DOUBT = 5;
 const MAX_READINGS = 20;
+const UNDECIDED_MS = 5_000;
 
 export function hasBackfill(poll: Poll): boolean {
   return poll.sources.some((source) => isReadable(source, poll));
@@ -41,7 +44,8 @@ export async function backfillOnce(poll: Poll, reader: Node): Promise<void> {
 
 /** The range that is being read, or the next one of the next source. */
 function progressOf(poll: Poll): BackfillProgress | null {
-  const { memory, nodes } = poll.follow;
+  const { memory, clock, nodes } = poll.follow;
+  if (clock.nowMs() < memory.backfillAtMs) return null;
   const pending = poll.sources.filter((source) => isReadable(source, poll));
   const current = pending.find((source) => keyOfSource(source) === memory.backfill?.source);
   if (memory.backfill !== null && current?.nextBlock === memory.backfill.from) return memory.backfill;
@@ -53,7 +57,8 @@ function progressOf(poll: Poll): BackfillProgress | null {
   const from = source.nextBlock;
   const to = Math.min(source.lastBlock, from + nodes.capRange(rangeOf(poll, source).blocks) - 1);
   const key = keyOfSource(source);
-  memory.backfill = { source: key, from, to, readings: 0, total: 0, isInDoubt: false, facts: new Set() };
+  const empty = { readings: 0, total: 0, isInDoubt: false, facts: new Map(), votes: new Map() };
+  memory.backfill = { source: key, from, to, ...empty };
   return memory.backfill;
 }
 
@@ -63,7 +68,7 @@ async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress
   const { from, to } = progress;
   const anchor = anchorAbove(poll, to);
   if (anchor === null) return false;
-  const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number });
+  const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number, purpose: 'backfill' });
   const flooding = isRefusal(reading) ? null : floodingContracts(reading.logs);
   if (isRefusal(reading) || (flooding !== null && flooding.size > 0)) {
     memory.backfill = null;
@@ -74,7 +79,7 @@ async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress
   }
   // The node is behind, or on another branch for now.
   if (reading.header?.hash !== anchor.hash) return false;
-  return write(poll, source, progress, reading);
+  return write(poll, node, source, progress, reading);
 }
 
 /** The oldest block at or above this one that a node agreed with; null for one above the tip. */
@@ -85,13 +90,17 @@ function anchorAbove({ state, follow }: Poll, block: number): BlockRef | null {
 
 async function write(
   poll: Poll,
+  node: Node,
   source: FollowedSource,
   progress: BackfillProgress,
   { logs }: Reading,
 ): Promise<boolean> {
   const { decoder, memory } = poll.follow;
   // With all sources, because a log belongs to the oldest source that takes it.
-  const found = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources);
+  noteReading(progress, node, logs.length === 0 ? [] : await decoder.decode(logs, poll.sources));
+  const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
+  if (progress.readings < needed && progress.total < MAX_READINGS) return false;
+  const found = [...progress.facts.values()];
   const { changes } = compareFacts({
     found,
     stored: [],
@@ -101,25 +110,31 @@ async function write(
     final: poll.state.final,
     isFollowed: poll.isFollowed,
   });
-  noteReading(progress, found.map(keyOf));
-  const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
-  const isDone = progress.readings >= needed || progress.total >= MAX_READINGS;
-  const parts = cutSteps(changes, poll.follow.options.stepChanges);
+  const { changes: judged, isDecided } = await withVerdicts(poll, progress, changes);
+  if (!isDecided) {
+    // Too few nodes can be asked, or a fork has moved a fact: the range is read again from the start, and not at once.
+    memory.backfill = null;
+    memory.backfillAtMs = poll.follow.clock.nowMs() + UNDECIDED_MS;
+    return false;
+  }
+  const parts = cutSteps(inOrder(judged), poll.follow.options.stepChanges);
   const last = parts.pop();
   for (const part of parts) await poll.commit({ changes: part.changes });
-  const done = progressAfter(source, progress.to);
-  await poll.commit({ changes: last?.changes ?? [], backfilled: isDone ? [done] : [] });
-  if (isDone) {
-    rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);
-    memory.backfill = null;
-  }
-  return isDone;
+  await poll.commit({ changes: last?.changes ?? [], backfilled: [progressAfter(source, progress.to)] });
+  rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);
+  memory.backfill = null;
+  return true;
 }
 
-function noteReading(progress: BackfillProgress, keys: readonly string[]): void {
+/** A fact that the two readings have in different blocks was moved by a fork in between: the newer reading counts. */
+function noteReading(progress: BackfillProgress, node: Node, found: readonly FoundFact[]): void {
   const before = progress.facts.size;
-  for (const key of keys) progress.facts.add(key);
-  const isSame = progress.facts.size === before && keys.length === before;
+  for (const fact of found) {
+    progress.facts.set(keyOf(fact), fact);
+    const place = `${keyOf(fact)} ${fact.position.blockHash}`;
+    progress.votes.set(place, withVote(progress.votes.get(place) ?? NO_VOTES, node.id, true));
+  }
+  const isSame = progress.facts.size === before && found.length === before;
   if (progress.total > 0 && !isSame) progress.isInDoubt = true;
   progress.readings = progress.facts.size > before ? 1 : progress.readings + 1;
   progress.total++;

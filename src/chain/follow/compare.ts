@@ -7,7 +7,7 @@ import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../..
  * |------------------|--------------------|-------------------------------------------------------------------------|
  * | no               | yes                | `seen`                                                                  |
  * | seen, lost       | in another block   | `moved`                                                                 |
- * | retracted        | yes                | `again`                                                                 |
+ * | retracted        | yes                | `again`, unless most nodes deny that this block has it                  |
  * | seen             | no                 | `lost` if its block is gone; otherwise the node left it out, and it stands |
  *
  * Nothing at or below finality changes.
@@ -40,7 +40,7 @@ export function compareFacts(comparison: Comparison): Differences {
   const replaced: number[] = [];
   for (const fact of found) {
     const before = byKey.get(keyOf(fact));
-    if (before !== undefined && isFixed(before, comparison)) continue;
+    if (before !== undefined && (isFixed(before, comparison) || isDenied(before, fact))) continue;
     const made = changesOf(fact, before, head);
     changes.push(...made);
     if (made.length > 0 && before?.position && before.position.blockHash !== fact.position.blockHash) {
@@ -53,7 +53,7 @@ export function compareFacts(comparison: Comparison): Differences {
     if (comparison.isGone(fact.position)) {
       changes.push(lostFrom(fact, head));
       replaced.push(fact.position.blockNumber);
-    } else if (!fact.isHeld && comparison.isFollowed(fact)) omissions++;
+    } else if (!fact.isHeld && !fact.isDisputed && comparison.isFollowed(fact)) omissions++;
   }
   return { changes: inOrder(changes), omissions, replacedFrom: replaced.length === 0 ? null : lowest(replaced) };
 }
@@ -61,6 +61,13 @@ export function compareFacts(comparison: Comparison): Differences {
 function isFixed({ state, position }: StoredFact, { final }: Comparison): boolean {
   if (position === null || final === null || position.blockNumber > final) return false;
   return state === 'seen' || state === 'final';
+}
+
+/** Most nodes have denied that this block has the fact, and one of them shows it again. */
+function isDenied({ state, position, votes }: StoredFact, found: FoundFact): boolean {
+  return (
+    state === 'retracted' && position?.blockHash === found.position.blockHash && votes.no.length > votes.yes.length
+  );
 }
 
 function lowest(numbers: readonly number[]): number {

@@ -5,6 +5,7 @@ import type { Header } from '../rpc/types.ts';
 import { InDoubt } from './blocks/doubt.ts';
 import type { Look } from './look.ts';
 import type { Poll } from './poll.ts';
+import { askOthers } from './witnesses/consult.ts';
 
 /** How far below the first block to read the follower looks for firm ground on a network without finality. */
 const GROUND_BLOCKS = 64;
@@ -15,9 +16,10 @@ const GROUND_BLOCKS = 64;
  */
 export async function firstLook(poll: Poll, node: Node, look: Look): Promise<void> {
   const { head } = look;
+  await askOthers(poll, node, true);
   const start = Math.max(1, poll.lease.startBlock ?? head.number + 1);
   const tipNumber = Math.min(start - 1, head.number);
-  const finalNumber = finalNumberOf(poll, look);
+  const finalNumber = poll.follow.witnesses.firstFinal;
   const groundNumber = Math.max(0, Math.min(tipNumber, finalNumber ?? tipNumber - GROUND_BLOCKS));
   const [tip, ground] = await blocksAt(node, [tipNumber, groundNumber], head);
   if (tip === undefined || ground === undefined) throw new InDoubt();
@@ -26,15 +28,9 @@ export async function firstLook(poll: Poll, node: Node, look: Look): Promise<voi
     anchors: tip.number === ground.number ? [tip] : [tip, ground],
     // Nothing above the tip was read yet: facts that are stored there may have been undone, and reach nothing with this step.
     head: tip.number,
+    headS: head.timestampS,
     final: finalNumber === null ? null : ground.number,
   });
-}
-
-/** The newest block that the network, or the operator, says is final; null where neither does. */
-export function finalNumberOf({ follow }: Poll, { head, finalized }: Look): number | null {
-  if (finalized !== null) return finalized.number;
-  const { finalityDepth } = follow.options;
-  return finalityDepth === null ? null : Math.max(0, head.number - finalityDepth);
 }
 
 async function blocksAt(node: Node, numbers: readonly number[], head: Header): Promise<BlockRef[]> {

@@ -2,22 +2,31 @@ import type { FollowerStore, Lease } from '../../store/chain/network-store.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Nodes } from '../rpc/nodes.ts';
+import { type Clock, SYSTEM_CLOCK } from '../rpc/rate-limit.ts';
 import { backfillOnce, hasBackfill } from './backfill.ts';
 import { InDoubt } from './blocks/doubt.ts';
-import { confirmFinality } from './confirm.ts';
 import { followLive, type LiveResult } from './live.ts';
-import type { Look } from './look.ts';
 import { Memory } from './memory.ts';
-import { type ChangeCounts, type Decoder, type Follow, type FollowOptions, LeaseLost, Poll } from './poll.ts';
+import { type Decoder, type Follow, type FollowOptions, LeaseLost, noChanges, Poll } from './poll.ts';
 import { type LoopHooks, PollLoop } from './poll-loop.ts';
-import type { PollOutcome, PollResult } from './poll-result.ts';
+import type { NetworkHealth, PollOutcome, PollResult } from './poll-result.ts';
+import { confirmFinality, reviewUnconfirmed } from './witnesses/confirm.ts';
+import { areHeadsDue, askOthers, elect } from './witnesses/consult.ts';
+import { traceLost } from './witnesses/lost.ts';
+import { checkTail } from './witnesses/tail-check.ts';
+import { Witnesses } from './witnesses/witnesses.ts';
 
 /** Each shrinks a range, pauses a source or moves on to the next node. */
 const MAX_ATTEMPTS = 24;
 const DOUBTS_BEFORE_NEXT_NODE = 3;
 
 export type FollowerOptions = FollowOptions &
-  LoopHooks & { readonly store: FollowerStore; readonly nodes: Nodes; readonly decoder: Decoder };
+  LoopHooks & {
+    readonly store: FollowerStore;
+    readonly nodes: Nodes;
+    readonly decoder: Decoder;
+    readonly clock?: Clock | undefined;
+  };
 
 /** Follows one network. `poll` is one look at it, and what it found is in the store. Polls never run at the same time. */
 export class Follower {
@@ -25,9 +34,11 @@ export class Follower {
   readonly #loop: PollLoop;
 
   constructor(options: FollowerOptions) {
-    const { store, nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges } = options;
-    const limits = { networkId, finalityDepth, graceBlocks, stepChanges };
-    this.follow = { store, nodes, decoder, options: limits, memory: new Memory() };
+    const { store, nodes, decoder, clock = SYSTEM_CLOCK } = options;
+    const { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum } = options;
+    const limits = { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum };
+    const witnesses = new Witnesses(nodes, clock, limits);
+    this.follow = { store, nodes, decoder, options: limits, memory: new Memory(), witnesses, clock };
     this.#loop = new PollLoop({
       poll: () => this.poll(),
       backfill: () => this.backfill(),
@@ -46,27 +57,46 @@ export class Follower {
     return this.#loop.stop();
   }
 
-  /** Reads the tail again and what is new, rises finality, and reads one range of older blocks where a source needs it. */
+  /** Reads the new blocks, lets finality rise, and reads one range of older blocks if a source needs it. */
   async poll(): Promise<PollResult> {
     return this.#underLease(async (poll) => {
-      const live = await this.#followLive(poll);
+      const { memory, witnesses, clock, store } = this.follow;
+      witnesses.assess(poll.state.blockTimeMs, poll.lease.nowMs);
+      const withTags = areTagsDue(poll);
+      if (withTags) memory.tagsAskedAtMs = clock.nowMs();
+      let live = await this.#followLive(poll, withTags);
       const liveCounts = this.#counts();
-      if (live.node !== null && live.look !== null) {
-        const { node, look } = live;
-        await this.#aside(() => confirmFinality(poll, node, look));
+      if (await this.#changeLeader(poll, live, withTags)) live = await this.#followLive(poll, withTags);
+      const { node } = live;
+      if (node !== null) {
+        await this.#aside(() => checkTail(poll, node));
+        await this.#aside(() => traceLost(poll, node));
+        await this.#aside(() => confirmFinality(poll, node));
+        await this.#aside(() => reviewUnconfirmed(poll));
         await this.#aside(() => backfillOnce(poll, node));
       } else if (live.outcome !== 'halted' && poll.state.head !== null) {
-        // How the nodes are is worth knowing also when nothing else is.
+        // The state of the nodes is worth knowing, even if nothing else is known.
         await poll.commit({});
       }
+      await store.queueAlerts(poll.lease);
       return { outcome: live.outcome, liveCounts };
     });
+  }
+
+  /** Asks the other nodes if it is time or the leader gives a reason. Returns whether another node leads now. */
+  async #changeLeader(poll: Poll, { node, outcome }: Live, withTags: boolean): Promise<boolean> {
+    const { nodes, witnesses } = this.follow;
+    const leader = node ?? witnesses.leader();
+    if (leader === null || nodes.count === 1 || outcome === 'halted' || poll.state.tip === null) return false;
+    if (!withTags && !areHeadsDue(poll, outcome === 'behind')) return false;
+    await askOthers(poll, leader, withTags);
+    return elect(poll, leader);
   }
 
   /** Reads one range of older blocks and nothing else. */
   async backfill(): Promise<PollResult> {
     return this.#underLease(async (poll) => {
-      const node = this.follow.nodes.current();
+      const node = this.follow.witnesses.leader();
       const liveCounts = this.#counts();
       if (node === null) return { outcome: 'failed', liveCounts };
       await this.#aside(() => backfillOnce(poll, node));
@@ -79,8 +109,10 @@ export class Follower {
     const before = this.#counts();
     const lease = await store.lease(options.networkId);
     if (lease === null) return this.#result(null, { outcome: 'idle', liveCounts: before }, before);
-    if (lease.state.tip === null && memory.token !== lease.token) this.follow.nodes.noteNewStart();
-    if (memory.token !== lease.token) this.follow.nodes.restore(lease.nodes);
+    if (memory.token !== lease.token) {
+      if (lease.state.tip === null) this.follow.witnesses.noteNewStart();
+      this.follow.nodes.restore(lease.nodes);
+    }
     memory.begin(lease);
     const poll = new Poll(this.follow, lease);
     if (lease.state.haltedAtMs !== null) return this.#result(poll, { outcome: 'halted', liveCounts: before }, before);
@@ -93,13 +125,14 @@ export class Follower {
   }
 
   /** With each node that can be asked, until one leads to an outcome. */
-  async #followLive(poll: Poll): Promise<Live> {
+  async #followLive(poll: Poll, withTags: boolean): Promise<Live> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const node = this.follow.nodes.current();
+      const node = this.follow.witnesses.leader();
       if (node === null) break;
       try {
-        const result = await followLive(poll, node);
-        if (result.kind !== 'again') return await this.#conclude(poll, node, result);
+        const result = await followLive(poll, node, withTags);
+        // After `minority`, a node that has the stored branch leads.
+        if (result.kind !== 'again' && result.kind !== 'minority') return await this.#conclude(poll, node, result);
       } catch (error) {
         if (error instanceof InDoubt) return this.#doubt(node);
         if (!(error instanceof RpcFailure)) throw error;
@@ -107,33 +140,34 @@ export class Follower {
         if (node.waitMs === 0) node.noteFailure(new RpcFailure(error.kind === 'too_large' ? 'garbage' : error.kind));
       }
     }
-    return { outcome: 'failed', node: null, look: null };
+    return { outcome: 'failed', node: null };
   }
 
-  async #conclude(poll: Poll, node: Node, result: Exclude<LiveResult, { kind: 'again' }>): Promise<Live> {
-    if (result.kind === 'followed') return { outcome: 'followed', node, look: result.look };
-    if (result.kind === 'behind') {
-      if (node.noteBehind(result.head)) this.follow.nodes.moveOn(node);
-      return { outcome: 'behind', node: null, look: null };
+  async #conclude(poll: Poll, node: Node, { kind }: Pick<LiveResult, 'kind'>): Promise<Live> {
+    if (kind === 'followed') return { outcome: 'followed', node };
+    if (kind === 'behind') return { outcome: 'behind', node: null };
+    const { memory, witnesses, nodes, store } = this.follow;
+    const isRepeated = memory.conflicts.has(node.name);
+    memory.conflicts.add(node.name);
+    if (nodes.count > 1) {
+      witnesses.of(node).isOnOtherChain = true;
+      node.noteFailure(new RpcFailure('wrong_chain'));
     }
-    const { memory, nodes, store } = this.follow;
-    // Another node says whether it is the network or this node.
-    if (nodes.count > 1) node.noteFailure(new RpcFailure('wrong_chain'));
-    if (!memory.isSuspicious) {
-      memory.isSuspicious = true;
-      return { outcome: 'in_doubt', node: null, look: null };
-    }
+    // A node alone has to say it twice.
+    const isHalted = nodes.count === 1 ? isRepeated : memory.conflicts.size >= witnesses.quorumWith(memory.conflicts);
+    if (!isHalted) return { outcome: 'in_doubt', node: null };
     await store.halt(poll.lease, reasonOf(poll.lease));
-    return { outcome: 'halted', node: null, look: null };
+    return { outcome: 'halted', node: null };
   }
 
   #doubt(node: Node): Live {
-    const { memory, nodes } = this.follow;
-    if (++memory.doubts % DOUBTS_BEFORE_NEXT_NODE === 0) nodes.moveOn(node);
-    return { outcome: 'in_doubt', node: null, look: null };
+    const { memory, nodes, witnesses } = this.follow;
+    const [next] = nodes.others(node);
+    if (++memory.doubts % DOUBTS_BEFORE_NEXT_NODE === 0 && next !== undefined) witnesses.lead(next);
+    return { outcome: 'in_doubt', node: null };
   }
 
-  /** Work beside the live poll, which goes on with the next poll where it fails. */
+  /** Work beside the live poll. If a node fails, the next poll continues with it. */
   async #aside(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -150,14 +184,13 @@ export class Follower {
   #result(poll: Poll | null, { outcome, liveCounts }: Work, before: Counts): PollResult {
     const now = this.#counts();
     const state = poll?.state;
-    const none: ChangeCounts = { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 };
     return {
       outcome,
       calls: now.calls - before.calls,
       requests: now.requests - before.requests,
       liveCalls: liveCounts.calls - before.calls,
       liveRequests: liveCounts.requests - before.requests,
-      ...(poll?.changes ?? none),
+      ...(poll?.changes ?? noChanges()),
       omissions: poll?.omissions ?? 0,
       disagreements: poll?.disagreements ?? 0,
       reorgDepth: poll?.reorgDepth ?? 0,
@@ -165,13 +198,40 @@ export class Follower {
       lagBlocks: poll?.lagBlocks ?? 0,
       hasBackfill: poll !== null && hasBackfill(poll),
       blockTimeMs: state?.blockTimeMs ?? null,
+      network: poll === null ? null : this.#health(poll),
+    };
+  }
+
+  #health({ state, lease }: Poll): NetworkHealth {
+    const { headS, head, final, blockTimeMs, tip } = state;
+    const isKnown = headS !== null && head !== null && final !== null && blockTimeMs !== null;
+    return {
+      tipHash: tip?.hash ?? null,
+      headS,
+      finalS: isKnown ? headS - ((head - final) * blockTimeMs) / 1000 : null,
+      disputed: lease.unconfirmed.filter(({ isDisputed }) => isDisputed).length,
+      nodes: this.follow.witnesses.health(blockTimeMs),
     };
   }
 }
 
 type Counts = { readonly calls: number; readonly requests: number };
 type Work = { readonly outcome: PollOutcome; readonly liveCounts: Counts };
-type Live = { readonly outcome: PollOutcome; readonly node: Node | null; readonly look: Look | null };
+type Live = { readonly outcome: PollOutcome; readonly node: Node | null };
+
+const MIN_TAGS_MS = 3_000;
+const MAX_TAGS_MS = 60_000;
+/** While nothing waits for finality, it rises now and then, so that a payment does not find it far behind. */
+const IDLE_TAGS_MS = 120_000;
+/** Of the usual time to finality. */
+const TAGS_SHARE = 1 / 8;
+
+/** Whether to ask the nodes what is final. */
+function areTagsDue({ state, lease, follow }: Poll): boolean {
+  const leastMs = Math.max(MIN_TAGS_MS, state.blockTimeMs ?? 0);
+  const usualMs = Math.min(MAX_TAGS_MS, Math.max(leastMs, (state.finalLagMs ?? 0) * TAGS_SHARE));
+  return follow.clock.nowMs() - follow.memory.tagsAskedAtMs >= (lease.isWaiting ? usualMs : IDLE_TAGS_MS);
+}
 
 function reasonOf({ state }: Lease): string {
   const final = state.final === null ? '' : ` block ${state.final} is final, and`;

@@ -7,21 +7,26 @@ import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
 import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
-import { compareFacts, inOrder, keyOf, missingFacts, positionOf } from './compare.ts';
+import { compareFacts, inOrder, missingFacts, positionOf } from './compare.ts';
 import { firstLook } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
 import { backfillsBelow, inTurn, tailStart } from './history.ts';
 import { type Look, lookAt } from './look.ts';
 import type { Poll } from './poll.ts';
 import { cutSteps } from './steps.ts';
-import { askedFacts, judgeReceipts, transactionsToAsk } from './transactions.ts';
+import { askedFacts, judgeReceipts, noteHeldAsked, type Receipts, transactionsToAsk } from './transactions.ts';
+import { shownBy } from './witnesses/votes.ts';
 
 export type LiveResult =
   | { readonly kind: 'followed'; readonly look: Look }
-  | { readonly kind: 'behind'; readonly head: number }
+  | { readonly kind: 'behind' }
+  | { readonly kind: 'minority' }
   | { readonly kind: 'conflict' }
   /** Fewer blocks or fewer contracts are read by the next attempt. */
   | { readonly kind: 'again' };
+
+/** Refusals in a row after which a node is no longer asked for logs by the hash of a block. */
+const MAX_HASH_REFUSALS = 3;
 
 /** What one node said about the tail: the blocks from `from` to `to` are read. */
 type Tail = {
@@ -31,27 +36,43 @@ type Tail = {
   readonly reading: Reading;
 };
 
-/** Reads the tail of the network again and the blocks after it, compares, and writes what changed. */
-export async function followLive(poll: Poll, node: Node): Promise<LiveResult> {
-  const result = await lookAt(poll, node);
+/** How often a poll that found nothing is written, so that others see that the network is followed. */
+const QUIET_COMMIT_MS = 5_000;
+
+/** Reads the blocks after the tip, and the tail again if that is due, compares, and writes what changed. */
+export async function followLive(poll: Poll, node: Node, withTags: boolean): Promise<LiveResult> {
+  const { memory, clock, nodes } = poll.follow;
+  const isFirst = poll.state.tip === null;
+  const isTail = !isFirst && memory.isTailDue(poll.state.tip?.number ?? 0, clock.nowMs(), nodes.count > 1);
+  const result = await lookAt(poll, node, { withTags: withTags || isFirst, isTail });
   if (result.kind !== 'look') return result;
-  const { memory } = poll.follow;
-  node.noteHead(result.look.head.number);
+  const { look } = result;
   memory.lowHead = null;
-  memory.head = result.look.head.number;
-  if (poll.state.tip === null) {
-    await firstLook(poll, node, result.look);
+  memory.head = look.head.number;
+  if (isFirst) {
+    await firstLook(poll, node, look);
     return { kind: 'again' };
   }
-  const { look } = result;
-  const tail = await readTail(poll, node, look);
-  if (tail === null) return { kind: 'again' };
-  await writeTail(poll, node, tail);
+  if (!isQuiet(poll, node, look)) {
+    const tail = await readTail(poll, node, look);
+    if (tail === null) return { kind: 'again' };
+    await writeTail(poll, node, tail);
+    if (isTail) memory.noteTail(tail.to.number, clock.nowMs());
+  } else if (clock.nowMs() - memory.committedAtMs >= QUIET_COMMIT_MS) await poll.commit(levelsNow(poll, look));
   memory.shortForks = 0;
   memory.doubts = 0;
-  memory.isSuspicious = false;
+  memory.conflicts.delete(node.name);
   memory.agreed = look.agreed;
   return { kind: 'followed', look };
+}
+
+/** Whether there is nothing to read and nothing to ask for: the head is the tip. */
+function isQuiet(poll: Poll, node: Node, look: Look): boolean {
+  const { tip } = poll.state;
+  if (look.head.hash !== tip?.hash || look.agreed?.hash !== tip.hash) return false;
+  if (poll.sources.some(({ lastBlock }) => lastBlock === null)) return false;
+  const most = node.logRange.cap(poll.follow.memory.range.blocks);
+  return tailStart(poll, tip.number + 1, most) > tip.number && transactionsToAsk(poll, look.head.hash).length === 0;
 }
 
 /** Null where nothing was read, and the next attempt asks for less. */
@@ -62,7 +83,7 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
   const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1, most);
   const to = Math.max(from - 1, Math.min(head.number, from + most - 1));
   const asked = to - from + 1;
-  const transactions = transactionsToAsk(poll, node, head.number);
+  const transactions = transactionsToAsk(poll, head.hash);
   if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
     return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
   }
@@ -80,16 +101,26 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
   return { look, from, to: reading.header, reading };
 }
 
+/** A single new block is asked for by its hash: the node has exactly this block, or returns an error. */
+async function readByHash(poll: Poll, node: Node, { head }: Look, { from, to, transactions }: Wanted) {
+  const { contractsPerCall, hashRefusals } = poll.follow.memory;
+  const refusals = hashRefusals.get(node.name) ?? 0;
+  if (from !== to || to !== head.number || refusals >= MAX_HASH_REFUSALS) return null;
+  const { sources } = poll;
+  const wanted = { from, to, sources, check: null, blockHash: head.hash, transactions, contractsPerCall };
+  const reading = await readBlocks(node, wanted);
+  hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
+  return isRefusal(reading) ? null : { ...reading, header: head };
+}
+
 type SureReading = Reading & { readonly header: Header };
 type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
 
 /** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
-async function readConsistently(
-  poll: Poll,
-  node: Node,
-  { head }: Look,
-  wanted: Wanted,
-): Promise<SureReading | Refusal> {
+async function readConsistently(poll: Poll, node: Node, look: Look, wanted: Wanted): Promise<SureReading | Refusal> {
+  const { head } = look;
+  const ofBlock = await readByHash(poll, node, look, wanted);
+  if (ofBlock !== null) return ofBlock;
   const reading = await readOrShrink(poll, node, wanted);
   if (isRefusal(reading)) return reading;
   const { header, logs } = reading;
@@ -135,18 +166,18 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
   const { isFollowed } = poll;
   const isGone = blocks.isGone.bind(blocks);
   const differences = compareFacts({ found, stored, known, isGone, head: head.number, final, isFollowed });
-  const receiptChanges = judgeReceipts(poll, {
-    head: head.number,
+  const receipts: Receipts = {
     receipts: reading.receipts,
-    found: new Set(found.map(keyOf)),
     isCanonical: ({ blockNumber, blockHash }) =>
       blockNumber <= to.number && !blocks.isGone({ blockNumber, blockHash, logIndex: 0 }),
-  });
+  };
+  const receiptChanges = judgeReceipts(poll, receipts);
   poll.omissions += differences.omissions;
   memory.noteOmissions(differences.omissions);
-  noteReorg(poll, look, differences.replacedFrom);
+  noteReorg(poll, tail, differences.replacedFrom);
+  noteHeldAsked(poll, head.hash, receipts);
   const changes = inTurn(poll, differences.changes, tail.from);
-  await writeSteps(poll, tail, inOrder([...receiptChanges, ...changes]), {
+  await writeSteps(poll, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
     backfilled: backfillsBelow(poll, tail.from),
     asked: askedFacts(poll, reading.receipts),
@@ -179,8 +210,12 @@ function blocksInQuestion({ reading }: Tail, found: readonly FoundFact[], stored
   );
 }
 
-function noteReorg(poll: Poll, { agreed, isFork }: Look, replacedFrom: number | null): void {
+function noteReorg(poll: Poll, { look: { agreed, isFork }, from }: Tail, replacedFrom: number | null): void {
   const tip = poll.state.tip?.number ?? 0;
+  const { memory } = poll.follow;
+  const hasLost = poll.lease.lost.length > 0;
+  if (!hasLost) memory.forkBase = null;
+  if (isFork || replacedFrom !== null) memory.noteFork(Math.min(from - 1, agreed?.number ?? from - 1), hasLost);
   const forkDepth = isFork && agreed !== null ? tip - agreed.number : 0;
   poll.reorgDepth = Math.max(forkDepth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
 }
@@ -220,7 +255,7 @@ async function writeSteps(
   changes: readonly FactChange[],
   last: Pick<Step, 'anchors' | 'backfilled' | 'asked'>,
 ): Promise<void> {
-  const levels = { head: await countedHead(poll, look, to), blockTimeMs: look.blockTimeMs };
+  const levels = { ...levelsNow(poll, look), head: await countedHead(poll, look, to) };
   const agreed = look.agreed?.number ?? 0;
   const parts = cutSteps(changes, poll.follow.options.stepChanges);
   const final = parts.pop();
@@ -233,9 +268,19 @@ async function writeSteps(
     const head = isLoss ? (poll.state.head ?? levels.head) : levels.head;
     await poll.commit({ ...levels, head, changes: part.changes, ...moved });
   }
-  const safe = look.safe === null ? null : Math.min(look.safe.number, to.number);
   const tip = { number: to.number, hash: to.hash };
-  await poll.commit({ ...levels, ...last, changes: final?.changes ?? [], tip, safe });
+  await poll.commit({ ...levels, ...last, changes: final?.changes ?? [], tip, safe: safeUpTo(poll, to.number) });
+}
+
+/** The newest block that a quorum calls safe, as far as it was read. While nodes have different blocks, it does not rise. */
+function safeUpTo({ state, follow }: Poll, to: number): number | null {
+  const { safe } = follow.witnesses.agree(state);
+  return safe === null || follow.memory.isDisagreeing ? null : Math.min(safe, to);
+}
+
+function levelsNow({ state, lease, follow }: Poll, { head, blockTimeMs }: Look): Partial<Step> {
+  const learnedDepth = follow.witnesses.learn(state.learnedDepth, lease.nowMs);
+  return { blockTimeMs, headS: head.timestampS, learnedDepth };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { NodeHealth } from '../../store/chain/network-store.ts';
 import type { ChangeCounts } from './poll.ts';
 
 /**
@@ -28,4 +29,15 @@ export type PollResult = ChangeCounts & {
   readonly lagBlocks: number;
   readonly hasBackfill: boolean;
   readonly blockTimeMs: number | null;
+  /** Null if another instance follows the network. */
+  readonly network: NetworkHealth | null;
+};
+
+/** Where a network and its nodes stand after a poll. Timestamps are in seconds. */
+export type NetworkHealth = {
+  readonly tipHash: string | null;
+  readonly headS: number | null;
+  readonly finalS: number | null;
+  readonly disputed: number;
+  readonly nodes: readonly NodeHealth[];
 };

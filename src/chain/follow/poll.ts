@@ -1,13 +1,18 @@
 import type { FactChange, FoundFact, StoredFact } from '../../domain/chain/facts.ts';
 import type { FollowedSource, FollowerStore, Lease, NetworkState, Step } from '../../store/chain/network-store.ts';
 import type { Nodes } from '../rpc/nodes.ts';
+import type { Clock } from '../rpc/rate-limit.ts';
 import type { Log } from '../rpc/types.ts';
 import { keyOf } from './compare.ts';
 import type { Memory } from './memory.ts';
+import { troubleOf } from './witnesses/trouble.ts';
+import type { Witnesses } from './witnesses/witnesses.ts';
 
 /** Makes facts of logs; a log that no source takes leads to none. */
 export type Decoder = {
   decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
+  identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
 };
 
 export type FollowOptions = {
@@ -16,6 +21,10 @@ export type FollowOptions = {
   readonly finalityDepth: number | null;
   /** `CHAIN_GRACE`: for how many blocks a fact that was lost may come back before it is retracted. */
   readonly graceBlocks: number;
+  /** `CHAIN_MIN_DEPTH`: the least distance of a final block from the head of the node that calls it final. */
+  readonly leastDepth: number;
+  /** `CHAIN_QUORUM`: how many nodes must agree; null for more than half of those that are present. */
+  readonly quorum: number | null;
   /** How many changes of facts one transaction holds; the simulator of the tests has a smaller number. */
   readonly stepChanges?: number | undefined;
 };
@@ -26,9 +35,15 @@ export type Follow = {
   readonly decoder: Decoder;
   readonly options: FollowOptions;
   readonly memory: Memory;
+  readonly witnesses: Witnesses;
+  readonly clock: Clock;
 };
 
 export type ChangeCounts = Record<FactChange['change'], number>;
+
+export function noChanges(): ChangeCounts {
+  return { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0, judged: 0 };
+}
 
 /** Thrown where another instance has taken the network: nothing was written, and this poll is over. */
 export class LeaseLost extends Error {
@@ -45,7 +60,7 @@ const FACTS_A_READ = 1_000;
 export class Poll {
   state: NetworkState;
   sources: readonly FollowedSource[];
-  readonly changes: ChangeCounts = { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 };
+  readonly changes: ChangeCounts = noChanges();
   omissions = 0;
   reorgDepth = 0;
   /** Two nodes that have different blocks at the height that is to become final. */
@@ -64,8 +79,9 @@ export class Poll {
 
   /** Writes what changed; whatever is not given stays as it is. Levels only rise. */
   async commit(part: Partial<Step>): Promise<void> {
-    const { store, nodes, memory } = this.follow;
-    const { tip, anchors, head, safe, final, blockTimeMs } = this.state;
+    const { store, witnesses, memory, clock } = this.follow;
+    const { tip, anchors, head, safe, final, blockTimeMs, headS, finalLagMs, learnedDepth } = this.state;
+    const isNewHead = (part.head ?? head) !== head || (part.headS ?? headS) !== headS;
     const step: Step = {
       tip,
       anchors,
@@ -75,13 +91,17 @@ export class Poll {
       changes: [],
       backfilled: [],
       asked: [],
-      nodes: nodes.health(),
+      nodes: witnesses.health(blockTimeMs),
+      ...{ headS, finalLagMs, learnedDepth },
+      trouble: troubleOf(this, isNewHead),
+      witnessesNeeded: witnesses.quorum,
       ...part,
       safe: higher(safe, part.safe),
       final: higher(final, part.final),
     };
     const lease = { ...this.lease, state: this.state, sources: this.sources };
     if (!(await store.commit(lease, step))) throw new LeaseLost();
+    memory.committedAtMs = clock.nowMs();
     for (const { change } of step.changes) this.changes[change]++;
     this.state = { ...this.state, ...levelsOf(step) };
     if (step.backfilled.length === 0) return;
@@ -117,8 +137,9 @@ export class Poll {
   };
 }
 
-function levelsOf({ tip, anchors, head, safe, final, blockTimeMs }: Step): Partial<NetworkState> {
-  return { tip, anchors, head, safe, final, blockTimeMs };
+function levelsOf(step: Step): Partial<NetworkState> {
+  const { tip, anchors, head, safe, final, blockTimeMs, headS, finalLagMs, learnedDepth } = step;
+  return { tip, anchors, head, safe, final, blockTimeMs, headS, finalLagMs, learnedDepth };
 }
 
 function higher(before: number | null, now: number | null | undefined): number | null {

@@ -1,7 +1,7 @@
-import type { NodeHealth, NodeLimits } from '../../store/chain/network-store.ts';
+import type { NodeLimits } from '../../store/chain/network-store.ts';
 import { errorForAll, type Outcome, Outcomes, outcomesOf, payloadOf } from './batch.ts';
 import { BatchSize } from './batch-size.ts';
-import { type Call, chainId } from './calls.ts';
+import { type Call, chainId, type Purpose } from './calls.ts';
 import { type FailureKind, isRateLimit, isWithoutRoom, mayRefuseBatch, RpcFailure } from './failures.ts';
 import type { Exchange } from './http-exchange.ts';
 import { LogRange } from './log-range.ts';
@@ -11,6 +11,8 @@ import { maxBytesOf, mayBeLarge } from './response-size.ts';
 export type NodeOptions = {
   /** Known by it in `GET /chains`, in metrics and in the log, as in `8453#1`. */
   readonly name: string;
+  /** Tells nodes apart in votes, even after the setting was changed; the name unless given. */
+  readonly id?: string;
   readonly chainId: number;
   readonly exchange: Exchange;
   readonly clock?: Clock;
@@ -21,13 +23,20 @@ export type NodeOptions = {
   readonly onCall?: OnCall;
 };
 
-export type OnCall = (node: string, method: string, outcome: 'ok' | FailureKind) => void;
+export type OnCall = (node: string, method: string, purpose: Purpose, outcome: 'ok' | FailureKind) => void;
 
 const CALLS_PER_SECOND = 25;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
-/** How often a node may be behind the tip before another one is asked. */
-export const BEHIND_LIMIT = 3;
+
+/** Whether a node can be reached, without its URL. */
+export type Contact = {
+  readonly name: string;
+  readonly state: 'ok' | 'failing' | 'wrong_chain';
+  readonly lastError: FailureKind | null;
+  readonly lastOkAtMs: number | null;
+  readonly limits: NodeLimits;
+};
 
 /**
  * One node of a network: its rate, its back-off and its health.
@@ -46,8 +55,6 @@ export class Node {
   readonly logRange: LogRange;
   #failures = 0;
   #availableAtMs = Number.NEGATIVE_INFINITY;
-  #behind = 0;
-  #head: number | null = null;
   #lastError: FailureKind | null = null;
   #lastOkAtMs: number | null = null;
 
@@ -61,6 +68,10 @@ export class Node {
 
   get name(): string {
     return this.#options.name;
+  }
+
+  get id(): string {
+    return this.#options.id ?? this.name;
   }
 
   /** The calls that it takes in one request, as far as that is known. */
@@ -78,7 +89,8 @@ export class Node {
   }
 
   /** Rejects where no call succeeded; the failure of a single one of several calls is among the outcomes. */
-  async send(calls: readonly Call<unknown>[]): Promise<Outcomes> {
+  async send(calls: readonly Call<unknown>[], purpose: Purpose = 'other'): Promise<Outcomes> {
+    for (const call of calls) call.purpose = purpose;
     try {
       const outcomes = await this.#sendOnNetwork(calls);
       this.#noteSuccess();
@@ -104,27 +116,16 @@ export class Node {
 
   /** The blocks that it disagreed with count no more: it is asked again at once. */
   noteNewStart(): void {
-    if (this.#state !== 'wrong_chain') return;
+    if (this.contact.state !== 'wrong_chain') return;
     this.#failures = 0;
     this.#availableAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  noteHead(head: number): void {
-    this.#head = head;
-    this.#behind = 0;
-  }
-
-  /** Returns whether another node should be asked. */
-  noteBehind(head: number): boolean {
-    this.#head = head;
-    return ++this.#behind % BEHIND_LIMIT === 0;
-  }
-
-  get health(): NodeHealth {
+  get contact(): Contact {
+    const failure = this.#lastError === 'wrong_chain' ? 'wrong_chain' : 'failing';
     return {
       name: this.name,
-      state: this.#state,
-      head: this.#head,
+      state: this.#failures > 0 ? failure : 'ok',
       lastError: this.#lastError,
       lastOkAtMs: this.#lastOkAtMs,
       limits: { batch: this.#batch.limit, logs: this.logRange.limit },
@@ -137,11 +138,6 @@ export class Node {
     if (logs !== null) this.logRange.restore(logs);
   }
 
-  get #state(): NodeHealth['state'] {
-    if (this.#failures > 0) return this.#lastError === 'wrong_chain' ? 'wrong_chain' : 'failing';
-    return this.#behind >= BEHIND_LIMIT ? 'behind' : 'ok';
-  }
-
   async #sendOnNetwork(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
     const check = this.#isChainChecked ? null : chainId();
     const outcomes = await this.#sendAll(check === null ? calls : [check, ...calls]);
@@ -152,6 +148,9 @@ export class Node {
     const failures = calls.flatMap((call) => failureIn(outcomes.get(call)));
     const [first] = failures;
     if (first === undefined || failures.length < calls.length) return outcomes;
+    // Calls for logs alone may be refused because they ask for too many.
+    const isRefused = failures.every(({ kind }) => kind === 'rpc_error');
+    if (isRefused && calls.every(({ method }) => method === 'eth_getLogs')) return outcomes;
     if (failures.every(isRateLimit)) throw new RpcFailure('rate_limited');
     // A single call may be refused by a healthy node, as where a contract reverts.
     if (calls.length > 1) throw first;
@@ -217,8 +216,8 @@ export class Node {
 
   #read(calls: readonly Call<unknown>[], body: unknown): Map<Call<unknown>, Outcome> {
     const outcomes = outcomesOf(calls, body);
-    for (const [{ method }, outcome] of outcomes) {
-      this.#options.onCall?.(this.name, method, 'failure' in outcome ? outcome.failure.kind : 'ok');
+    for (const [{ method, purpose = 'other' }, outcome] of outcomes) {
+      this.#options.onCall?.(this.name, method, purpose, 'failure' in outcome ? outcome.failure.kind : 'ok');
     }
     return outcomes;
   }
@@ -231,7 +230,9 @@ export class Node {
       return await this.#options.exchange(payloadOf(calls), maxBytesOf(calls));
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure('unreachable');
-      for (const { method } of calls) this.#options.onCall?.(this.name, method, failure.kind);
+      for (const { method, purpose = 'other' } of calls) {
+        this.#options.onCall?.(this.name, method, purpose, failure.kind);
+      }
       throw failure;
     }
   }

@@ -16,6 +16,23 @@ export class Nodes {
     return this.nodes.length;
   }
 
+  get all(): readonly Node[] {
+    return this.nodes;
+  }
+
+  get preferred(): Node | undefined {
+    return this.nodes[this.#preferred];
+  }
+
+  prefer(node: Node): void {
+    this.#preferred = Math.max(0, this.nodes.indexOf(node));
+  }
+
+  /** The other nodes that can be asked now. */
+  others(than: Node): Node[] {
+    return this.nodes.filter((node) => node !== than && node.waitMs === 0);
+  }
+
   /** The node to ask now; null while every one is in its back-off. */
   current(): Node | null {
     for (let step = 0; step < this.nodes.length; step++) {
@@ -35,16 +52,6 @@ export class Nodes {
       if (node !== undefined && node !== first && node.waitMs === 0) return node;
     }
     return null;
-  }
-
-  /** The next node is preferred from now on. */
-  moveOn(from: Node): void {
-    if (this.nodes[this.#preferred] === from) this.#preferred = (this.#preferred + 1) % this.nodes.length;
-  }
-
-  /** An operator has resumed the network, or how far it was read is lost. */
-  noteNewStart(): void {
-    for (const node of this.nodes) node.noteNewStart();
   }
 
   /** Applies what an earlier holder of the network knew. */
@@ -68,10 +75,6 @@ export class Nodes {
 
   get requests(): number {
     return this.nodes.reduce((sum, { requests }) => sum + requests, 0);
-  }
-
-  health(): NodeHealth[] {
-    return this.nodes.map(({ health }) => health);
   }
 
   /** One call to the first node that takes it; the failure of the last one where none does. */

@@ -13,7 +13,16 @@ export type Log = {
 export type Header = {
   readonly number: number;
   readonly hash: string;
+  /** Null if the node did not send it. */
+  readonly parentHash: string | null;
   readonly timestampS: number;
+};
+
+/** A block with the hashes of its transactions. */
+export type BlockTransactions = {
+  readonly number: number;
+  readonly hash: string;
+  readonly transactions: readonly string[];
 };
 
 /** Where a transaction stands, whether it did what it was sent to do, and what it said. */
@@ -29,6 +38,8 @@ export type Receipt = {
 export type LogFilter = {
   readonly fromBlock: number;
   readonly toBlock: number;
+  /** Asks for the logs of exactly this block, which is `fromBlock` and `toBlock`. A node without it returns an error. */
+  readonly blockHash?: string;
   readonly addresses: readonly string[];
   readonly topics: readonly (readonly string[] | null)[];
 };

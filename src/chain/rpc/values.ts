@@ -1,5 +1,5 @@
 import { RpcFailure } from './failures.ts';
-import type { Header, Log, Receipt } from './types.ts';
+import type { BlockTransactions, Header, Log, Receipt } from './types.ts';
 
 /** What a node may send, read strictly: anything else is garbage, and never a crash or a guess. */
 
@@ -53,8 +53,20 @@ function readList<Item>(value: unknown, read: (item: unknown) => Item): Item[] {
 /** Null for a block that the node has not got. */
 export function readHeader(value: unknown): Header | null {
   if (value === null) return null;
-  const { number, hash, timestamp } = readFields(value);
-  return { number: readQuantity(number), hash: readHash(hash), timestampS: readQuantity(timestamp) };
+  const { number, hash, parentHash, timestamp } = readFields(value);
+  return {
+    number: readQuantity(number),
+    hash: readHash(hash),
+    parentHash: typeof parentHash === 'string' && WORD.test(parentHash) ? parentHash.toLowerCase() : null,
+    timestampS: readQuantity(timestamp),
+  };
+}
+
+/** Null for a block that the node does not have. */
+export function readBlockTransactions(value: unknown): BlockTransactions | null {
+  if (value === null) return null;
+  const { number, hash, transactions } = readFields(value);
+  return { number: readQuantity(number), hash: readHash(hash), transactions: readList(transactions, readHash) };
 }
 
 export function readLogs(value: unknown): Log[] {

@@ -111,9 +111,14 @@ export const PAYLOAD_SCHEMAS = {
           event: text('Kind of that event. Always present when Paybell itself retracts it.'),
         })
         .meta({ description: 'The event that is taken back.' }),
-      reason: z.enum(['reorg', 'sender']).optional().meta({
-        description: '`reorg`: the network no longer has the transaction. `sender`: the operator took the event back.',
-      }),
+      reason: z
+        .enum(['reorg', 'sender', 'not_on_chain'])
+        .optional()
+        .meta({
+          description:
+            '`reorg`: the network no longer has the transaction. `sender`: the operator took the event back. `not_on_chain`: one ' +
+            'node showed the payment, and most nodes deny it.',
+        }),
       transactionHash,
       transferId: text('Transfer of the event that is taken back.'),
       agreementId: text('Agreement of the event that is taken back.'),

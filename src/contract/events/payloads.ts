@@ -107,8 +107,8 @@ export type EventRetracted = Common<'EventRetracted'> & {
     /** The kind of that event. Always present when Paybell itself retracts it. */
     event?: string;
   };
-  /** `reorg`: the network no longer has the transaction. `sender`: the operator took the event back. */
-  reason: 'reorg' | 'sender';
+  /** `reorg`: the network no longer has the transaction. `sender`: the operator took the event back. `not_on_chain`: most nodes deny it. */
+  reason: 'reorg' | 'sender' | 'not_on_chain';
   transactionHash?: string;
   transferId?: string;
   agreementId?: string;

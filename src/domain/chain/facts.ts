@@ -1,3 +1,5 @@
+import type { Votes } from './witnesses.ts';
+
 /**
  * A fact is what a chain said in a transaction, wherever that transaction now stands.
  *
@@ -8,6 +10,7 @@
  * |             |                                                     | retention, which removes it with its event             |
  * | `seen`      | its block is canonical                              | `moved`: the same state, in another block              |
  * |             |                                                     | `lost`: its block is gone; `final`: it cannot go       |
+ * |             |                                                     | `retracted`: most nodes deny that its block has it     |
  * | `lost`      | its block is gone, and it may be back soon          | `moved`: seen again; `retracted`: not back in time     |
  * | `retracted` | everyone who was told of it is told that it is gone | `again`: seen once more, with the next revision        |
  * | `final`     | its block is below finality                         | `lost`, only where an operator resumes a halted network |
@@ -60,13 +63,32 @@ export type StoredFact = FactKey & {
   readonly lostAtHead: number | null;
   /** Whether it is an event that is held for a transaction, so that no log tells of it. */
   readonly isHeld: boolean;
+  /** The nodes that showed or denied it in its block. */
+  readonly votes: Votes;
+  readonly isDisputed: boolean;
 };
+
+/**
+ * The standing of a fact by the votes of nodes.
+ *
+ * | standing    | meaning                                                                         |
+ * |-------------|---------------------------------------------------------------------------------|
+ * | `open`      | too few nodes were asked; below finality it stays `seen` until more were        |
+ * | `confirmed` | a quorum has shown it; below finality it is `final`                             |
+ * | `disputed`  | nodes are tied; it leads to no event                                            |
+ */
+export type Evidence = { readonly votes: Votes; readonly standing: 'open' | 'confirmed' | 'disputed' };
+
+/** Why an event is retracted: its block is gone, or most nodes deny that the block has it. */
+export type RetractionReason = 'reorg' | 'not_on_chain';
 
 /** What a look at a network found out about one fact; the store carries it out. */
 export type FactChange =
-  | { readonly change: 'seen'; readonly fact: FoundFact }
+  | { readonly change: 'seen'; readonly fact: FoundFact; readonly evidence?: Evidence }
   /** `waiting`, `seen` or `lost` → `seen`, at this position. */
-  | ({ readonly change: 'moved'; readonly position: Position } & FactKey)
+  | ({ readonly change: 'moved'; readonly position: Position; readonly evidence?: Evidence } & FactKey)
   | ({ readonly change: 'lost'; readonly lostAtHead: number } & FactKey)
-  | ({ readonly change: 'retracted' } & FactKey)
-  | ({ readonly change: 'again'; readonly position: Position } & FactKey);
+  | ({ readonly change: 'retracted'; readonly reason?: RetractionReason; readonly votes?: Votes } & FactKey)
+  | ({ readonly change: 'again'; readonly position: Position; readonly evidence?: Evidence } & FactKey)
+  /** `seen`, with other votes. */
+  | ({ readonly change: 'judged'; readonly evidence: Evidence } & FactKey);

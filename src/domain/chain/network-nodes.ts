@@ -6,6 +6,9 @@ export type NetworkNodes = { readonly networkId: number; readonly urls: readonly
 /** The depth that an operator calls final on a network that does not say what is final. */
 export type FinalityDepth = { readonly networkId: number; readonly depth: number };
 
+/** The nodes that must agree on what is final, if the operator fixes their number. */
+export type Quorum = { readonly networkId: number; readonly nodes: number };
+
 const MAX_NODES = 100;
 const MAX_FINALITY_DEPTH = 100_000;
 
@@ -39,20 +42,57 @@ export function parseNodes(text: string): readonly NetworkNodes[] | string {
 
 /** The depths of a setting such as `61=50000,42220=20`, or what is wrong with it. */
 export function parseDepths(text: string): readonly FinalityDepth[] | string {
-  const depths = new Map<number, number>();
+  return depthsIn(text, { least: 1, sample: '61=50000' });
+}
+
+/** The least depths of a setting such as `1=32,43114=0`, or what is wrong with it. */
+export function parseLeastDepths(text: string): readonly FinalityDepth[] | string {
+  return depthsIn(text, { least: 0, sample: '1=32' });
+}
+
+function depthsIn(text: string, { least, sample }: { least: number; sample: string }) {
+  const rule = `a network id, = and a number of blocks from ${least} to ${MAX_FINALITY_DEPTH}`;
+  const values = numbersIn(text, sample, rule, (digits) => numberFrom(digits, least, MAX_FINALITY_DEPTH));
+  return typeof values === 'string' ? values : [...values].map(([networkId, depth]) => ({ networkId, depth }));
+}
+
+/** The quorums of a setting such as `8453=2`, or what is wrong with it. */
+export function parseQuorums(text: string): readonly Quorum[] | string {
+  const rule = `a network id, = and a number of nodes from 1 to ${MAX_NODES}`;
+  const values = numbersIn(text, '8453=2', rule, (digits) => numberFrom(digits, 1, MAX_NODES));
+  return typeof values === 'string' ? values : [...values].map(([networkId, nodes]) => ({ networkId, nodes }));
+}
+
+/** Whether each network has at least as many nodes as its quorum. */
+export function hasQuorums(quorums: readonly Quorum[], networks: readonly NetworkNodes[]): boolean {
+  const countOf = (id: number) => networks.find(({ networkId }) => networkId === id)?.urls.length ?? 0;
+  return quorums.every(({ networkId, nodes }) => nodes <= countOf(networkId));
+}
+
+function numberFrom(digits: string, least: number, most: number): number | null {
+  const number = /^[0-9]{1,6}$/.test(digits) ? Number(digits) : -1;
+  return number >= least && number <= most ? number : null;
+}
+
+/** A value for each network of a list, or what is wrong with the list. */
+function numbersIn(
+  text: string,
+  sample: string,
+  rule: string,
+  read: (text: string) => number | null,
+): ReadonlyMap<number, number> | string {
+  const values = new Map<number, number>();
   for (const [index, entry] of text.split(',').entries()) {
     const item = entry.trim();
     const networkId = idOf(item);
-    const digits = item.slice(item.indexOf('=') + 1);
-    const depth = /^[0-9]{1,6}$/.test(digits) ? Number(digits) : 0;
-    if (networkId === null || depth < 1 || depth > MAX_FINALITY_DEPTH) {
-      const rule = `a network id, = and a number of blocks from 1 to ${MAX_FINALITY_DEPTH}`;
-      return `must be a comma-separated list such as 61=50000: entry ${index + 1} is not ${rule}`;
+    const value = read(item.slice(item.indexOf('=') + 1));
+    if (networkId === null || value === null) {
+      return `must be a comma-separated list such as ${sample}: entry ${index + 1} is not ${rule}`;
     }
-    if (depths.has(networkId)) return `must have each network once: entry ${index + 1} repeats network ${networkId}`;
-    depths.set(networkId, depth);
+    if (values.has(networkId)) return `must have each network once: entry ${index + 1} repeats network ${networkId}`;
+    values.set(networkId, value);
   }
-  return [...depths].map(([networkId, depth]) => ({ networkId, depth }));
+  return values;
 }
 
 /** As the log shows nodes: `8453 (2 nodes), 1 (1 node)`. */

@@ -5,7 +5,8 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
 import { namesOfEvents } from '../events/event-ids.ts';
-import { type FactRow, finalizeFacts, writeChanges } from './fact-changes.ts';
+import { noteDisputes, noteTrouble, type StoredTrouble } from './alerts.ts';
+import { type FactRow, finalizeFacts, type RetractedRow, writeChanges } from './fact-changes.ts';
 import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
@@ -19,7 +20,18 @@ import { readFinalities, readWanted } from './wanted.ts';
  * so that a crash between the two loses nothing and tells nothing twice.
  */
 
-const beforeColumns = networkTable.pick(['head', 'safe', 'final', 'nextNo']);
+const beforeColumns = networkTable.pick([
+  'head',
+  'safe',
+  'final',
+  'nextNo',
+  'headS',
+  'headChangedAtMs',
+  'stalledSinceMs',
+  'stalledReason',
+  'stalledNode',
+  'isStallAlerted',
+]);
 
 /** Returns false, and writes nothing, where another instance holds the network now. */
 export function commitStep(db: Database, lease: Lease, step: Step): Promise<boolean> {
@@ -39,12 +51,14 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     };
     const moment = { networkId, nowMs, final: levels.final };
     const changes = await withoutOutdated(queries, step.changes);
-    const { placed, retracted } = await writeChanges(queries, changes, moment);
+    const { placed, retracted, disputed } = await writeChanges(queries, changes, moment);
     const outbox = new Outbox(networkId, before.nextNo);
     await retractFacts(queries, db.dialect, outbox, retracted, nowMs);
     const old = { head: before.head ?? step.head, safe: before.safe, final: before.final };
     const reached = await readAllReached(queries, networkId, placed, old, levels);
-    const final = reached.filter(({ fact, finalities }) => fact.state === 'seen' && finalities.has('final'));
+    const final = reached.filter(
+      ({ fact, finalities }) => fact.state === 'seen' && fact.isDisputed === 0 && finalities.has('final'),
+    );
     await finalizeFacts(
       queries,
       final.map(({ fact }) => fact),
@@ -55,7 +69,11 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     await writeAnchors(queries, networkId, step.anchors);
     await writeBackfills(queries, lease, step);
     await writeAsked(queries, step, nowMs);
-    await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs });
+    await noteDisputes(queries, networkId, disputed, nowMs);
+    const trouble = await noteTrouble(queries, networkId, before, step.trouble, nowMs);
+    const isNewHead = step.head !== before.head || step.headS !== before.headS;
+    const headChangedAtMs = isNewHead ? nowMs : before.headChangedAtMs;
+    await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs, headChangedAtMs, trouble });
     return true;
   });
 }
@@ -80,12 +98,19 @@ async function readAllReached(
   for (const fact of placed) {
     const has = [...finalities].filter((finality) => {
       const block = reachedBlock(finalityOf(finality), levels);
-      return block !== null && (fact.blockNumber ?? 0) <= block;
+      return (
+        block !== null && (fact.blockNumber ?? 0) <= block && !(finality === 'final' && isUnconfirmed(fact, levels))
+      );
     });
     reached.set(`${fact.entityId} ${fact.factId}`, { fact, finalities: new Set(has) });
   }
   const place = ({ fact }: Reached) => [fact.blockNumber ?? 0, fact.logIndex ?? 0] as const;
   return [...reached.values()].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]);
+}
+
+/** Below finality, a fact that is still `seen` waits for more nodes to show it. */
+function isUnconfirmed({ state, blockNumber }: FactRow, { final }: Levels): boolean {
+  return state === 'seen' && final !== null && (blockNumber ?? 0) <= final;
 }
 
 async function tellReached(
@@ -95,7 +120,7 @@ async function tellReached(
   head: number,
   nowMs: number,
 ): Promise<void> {
-  const told = reached.filter(({ fact }) => fact.isSilent === 0);
+  const told = reached.filter(({ fact }) => fact.isSilent === 0 && fact.isDisputed === 0);
   const entityIds = [...new Set(told.map(({ fact }) => fact.entityId))];
   if (entityIds.length === 0) return;
   const wanted = await readWanted(queries, outbox.networkId, entityIds);
@@ -112,7 +137,7 @@ async function tellReached(
   }
 }
 
-function toTold(fact: FactRow): FactRow & Pick<ToldFact, 'position'> {
+function toTold<Row extends FactRow>(fact: Row): Row & Pick<ToldFact, 'position'> {
   const { blockNumber, blockHash, logIndex } = fact;
   return { ...fact, position: { blockNumber: blockNumber ?? 0, blockHash: blockHash ?? '', logIndex: logIndex ?? 0 } };
 }
@@ -122,7 +147,7 @@ async function retractFacts(
   queries: Queries,
   dialect: Dialect,
   outbox: Outbox,
-  retracted: readonly FactRow[],
+  retracted: readonly RetractedRow[],
   nowMs: number,
 ): Promise<void> {
   for (const { entityId, factId, revision } of retracted) {
@@ -277,17 +302,26 @@ async function writeAsked(queries: Queries, { asked }: Step, nowMs: number): Pro
   }
 }
 
+type Written = {
+  readonly nextNo: number;
+  readonly nowMs: number;
+  readonly headChangedAtMs: number | null;
+  readonly trouble: StoredTrouble;
+};
+
 async function writeNetwork(
   queries: Queries,
   { networkId, token }: Lease,
-  { tip, rangeBlocks, blockTimeMs, nodes }: Step,
+  { tip, rangeBlocks, blockTimeMs, nodes, headS, learnedDepth, finalLagMs, witnessesNeeded }: Step,
   { head, safe, final }: Levels,
-  { nextNo, nowMs }: { nextNo: number; nowMs: number },
+  { nextNo, nowMs, headChangedAtMs, trouble }: Written,
 ): Promise<void> {
   // Without a tip, the block that an operator has resumed from is still the one to read on after.
   await queries.send(
     `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
-       block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12
+       block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12, head_s = $13, head_changed_at_ms = $14,
+       least_final_depth = $15, least_next_depth = $16, least_since_ms = $17, final_lag_ms = $18, stalled_since_ms = $19,
+       stalled_reason = $20, stalled_node = $21, is_stall_alerted = $22, witnesses_needed = $23
      where network_id = $1 and token = $2`,
     [
       networkId,
@@ -302,6 +336,17 @@ async function writeNetwork(
       JSON.stringify(nodes),
       nextNo,
       nowMs,
+      headS,
+      headChangedAtMs,
+      learnedDepth.least,
+      learnedDepth.next,
+      learnedDepth.sinceMs,
+      finalLagMs,
+      trouble.stalledSinceMs,
+      trouble.stalledReason,
+      trouble.stalledNode,
+      trouble.isStallAlerted,
+      witnessesNeeded,
     ],
   );
 }

@@ -1,4 +1,4 @@
-import type { FactChange, FactKey, FactState, FoundFact, Position } from '../../domain/chain/facts.ts';
+import type { Evidence, FactChange, FactKey, FactState, Position, RetractionReason } from '../../domain/chain/facts.ts';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { entityTable } from '../tables.ts';
@@ -24,15 +24,21 @@ export const factColumns = factTable.pick([
   'eventNo',
   'fields',
   'seenRevision',
+  'votes',
+  'isDisputed',
 ]);
 export type FactRow = RowOf<typeof factColumns>;
 
 export type Moment = { readonly networkId: number; readonly nowMs: number; readonly final: number | null };
 
+export type RetractedRow = FactRow & { readonly reason: RetractionReason };
+
 export type Changed = {
-  /** Facts that have come to where they stand now, so that their levels are to be looked at. */
+  /** Facts that have come to where they stand now, or are no longer disputed: their levels must be looked at. */
   readonly placed: FactRow[];
-  readonly retracted: FactRow[];
+  readonly retracted: RetractedRow[];
+  /** Facts that nodes disagree about from now on. */
+  readonly disputed: FactRow[];
 };
 
 /** The states from which each change leads on; any other change is out of date and is passed over. */
@@ -41,19 +47,28 @@ const FROM: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly Fact
   lost: ['seen', 'final'],
   retracted: ['waiting', 'lost'],
   again: ['retracted'],
+  judged: ['seen'],
 };
+/** A fact that most nodes deny is retracted although its block stands. */
+const FROM_DENIED: readonly FactState[] = ['seen', 'lost'];
+
+function leadsFrom(change: Exclude<FactChange, { change: 'seen' }>): readonly FactState[] {
+  const isDenied = change.change === 'retracted' && change.reason === 'not_on_chain';
+  return isDenied ? FROM_DENIED : FROM[change.change];
+}
 
 export async function writeChanges(queries: Queries, changes: readonly FactChange[], moment: Moment): Promise<Changed> {
   const history = new History(moment.nowMs);
   const revisions = await readRevisions(queries, changes);
-  const found = changes.flatMap((change) => (change.change === 'seen' ? change.fact : []));
+  const found = changes.flatMap((change) => (change.change === 'seen' ? change : []));
   const placed = await insertFacts(queries, found, revisions, moment, history);
-  const retracted: FactRow[] = [];
+  const retracted: RetractedRow[] = [];
+  const disputed = placed.filter(({ isDisputed }) => isDisputed === 1);
   const others = changes.flatMap((change) => (change.change === 'seen' ? [] : change));
   const rows = await readFacts(queries, others);
   for (const change of others) {
     const row = rows.get(nameOf(change));
-    if (row === undefined || !FROM[change.change].includes(row.state)) continue;
+    if (row === undefined || !leadsFrom(change).includes(row.state)) continue;
     const moved = nextRow(row, change, moment);
     // A move to another block keeps the registry that the payment was first seen with.
     const isFirstSight = change.change === 'again' || (change.change === 'moved' && row.state === 'waiting');
@@ -62,13 +77,14 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
     const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
     const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
     await updateFact(queries, next, { lostAtHead, askedAtMs: isAsked ? moment.nowMs : null }, moment.nowMs);
-    history.add(next);
+    if (next.state !== row.state || change.change !== 'judged') history.add(next);
     rows.set(nameOf(change), next);
-    if (change.change === 'retracted') retracted.push(next);
+    if (next.isDisputed > row.isDisputed) disputed.push(next);
+    if (change.change === 'retracted') retracted.push({ ...next, reason: change.reason ?? 'reorg' });
     else if (change.change !== 'lost') placed.push(next);
   }
   await history.write(queries);
-  return { placed, retracted };
+  return { placed, retracted, disputed };
 }
 
 const revisionColumns = entityTable.pick(['entityId', 'revision']);
@@ -91,17 +107,35 @@ async function readRevisions(queries: Queries, changes: readonly FactChange[]): 
 function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, { final }: Moment): FactRow {
   switch (change.change) {
     case 'lost':
-    case 'retracted':
-      return { ...row, state: change.change };
+      return { ...row, state: change.change, isDisputed: 0 };
+    case 'retracted': {
+      const votes = change.votes === undefined ? row.votes : JSON.stringify(change.votes);
+      return { ...row, state: change.change, isDisputed: 0, votes };
+    }
     case 'moved':
-      return { ...row, ...change.position, state: stateAt(change.position, final) };
-    case 'again':
-      return { ...row, ...change.position, state: stateAt(change.position, final), revision: row.revision + 1 };
+    case 'again': {
+      const revision = change.change === 'again' ? row.revision + 1 : row.revision;
+      return { ...row, ...change.position, ...standingAt(change.position, final, change.evidence), revision };
+    }
+    case 'judged': {
+      const position = { ...row, blockNumber: row.blockNumber ?? 0 };
+      return { ...row, ...standingAt(position, final, change.evidence) };
+    }
   }
 }
 
-function stateAt({ blockNumber }: Position, final: number | null): FactState {
-  return final !== null && blockNumber <= final ? 'final' : 'seen';
+/** Below finality, a fact is final only if enough nodes have shown it. */
+function standingAt(
+  { blockNumber }: Pick<Position, 'blockNumber'>,
+  final: number | null,
+  evidence: Evidence | undefined,
+): Pick<FactRow, 'state' | 'votes' | 'isDisputed'> {
+  const isFinal = final !== null && blockNumber <= final && evidence?.standing === 'confirmed';
+  return {
+    state: isFinal ? 'final' : 'seen',
+    votes: evidence === undefined ? null : JSON.stringify(evidence.votes),
+    isDisputed: evidence?.standing === 'disputed' ? 1 : 0,
+  };
 }
 
 function nameOf({ entityId, factId }: FactKey): string {
@@ -126,6 +160,8 @@ const NEW_FACT = factTable.insertion([
   'agreementId',
   'seenRevision',
   'fields',
+  'votes',
+  'isDisputed',
   'createdAtMs',
   'changedAtMs',
 ]);
@@ -133,20 +169,20 @@ const NEW_FACT = factTable.insertion([
 /** One that is there already stays as it is. Returns those that were not. */
 async function insertFacts(
   queries: Queries,
-  facts: readonly FoundFact[],
+  facts: readonly Extract<FactChange, { change: 'seen' }>[],
   revisions: ReadonlyMap<string, number>,
   { nowMs, final }: Moment,
   history: History,
 ): Promise<FactRow[]> {
   const inserted: FactRow[] = [];
-  const distinct = [...new Map(facts.map((fact) => [nameOf(fact), fact])).values()];
+  const distinct = [...new Map(facts.map((one) => [nameOf(one.fact), one])).values()];
   for (const chunk of chunks(distinct)) {
-    const rows = chunk.map(({ position, fields, isSilent, ...fact }) => ({
+    const rows = chunk.map(({ fact: { position, fields, isSilent, ...fact }, evidence }) => ({
       ...fact,
       ...position,
       fields: JSON.stringify(fields),
       isSilent: isSilent ? 1 : 0,
-      state: stateAt(position, final),
+      ...standingAt(position, final, evidence),
       revision: 1,
       seenRevision: revisions.get(fact.entityId) ?? 0,
       createdAtMs: nowMs,
@@ -184,7 +220,7 @@ async function updateFact(
 ): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11
+       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11, votes = $12, is_disputed = $13
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -198,6 +234,8 @@ async function updateFact(
       nowMs,
       row.seenRevision,
       askedAtMs,
+      row.votes,
+      row.isDisputed,
     ],
   );
 }

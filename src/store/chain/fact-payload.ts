@@ -1,5 +1,5 @@
 import { caip2 } from '../../contract/events/samples.ts';
-import type { Position } from '../../domain/chain/facts.ts';
+import type { Position, RetractionReason } from '../../domain/chain/facts.ts';
 import type { Finality } from '../../domain/chain/finality.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 
@@ -59,7 +59,11 @@ export function factPayload(
   });
 }
 
-export type RetractedFact = ToldFact & { readonly transferId: string | null; readonly agreementId: string | null };
+export type RetractedFact = ToldFact & {
+  readonly transferId: string | null;
+  readonly agreementId: string | null;
+  readonly reason: RetractionReason;
+};
 
 /** The position is the last one that the fact had. */
 export function retractionPayload(
@@ -76,7 +80,7 @@ export function retractionPayload(
     network: caip2(networkId),
     dateCreated: Math.floor(nowMs / 1000),
     retracts,
-    reason: 'reorg',
+    reason: fact.reason,
     transactionHash,
     ...(transferId !== null && { transferId }),
     ...(agreementId !== null && { agreementId }),

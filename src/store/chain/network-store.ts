@@ -1,5 +1,6 @@
 import type { BlockRef, FactChange, FactKey, StoredFact } from '../../domain/chain/facts.ts';
 import type { SourceDefinition } from '../../domain/chain/source-definition.ts';
+import type { LearnedDepth } from '../../domain/chain/witnesses.ts';
 
 /** How far a network was followed, as the last step left it. */
 export type NetworkState = {
@@ -16,7 +17,26 @@ export type NetworkState = {
   readonly blockTimeMs: number | null;
   readonly haltedAtMs: number | null;
   readonly haltedReason: string | null;
+  /** The timestamp of the head, in seconds, and the database's time at which another head was seen. */
+  readonly headS: number | null;
+  readonly headChangedAtMs: number | null;
+  readonly learnedDepth: LearnedDepth;
+  /** How long blocks usually take to become final. */
+  readonly finalLagMs: number | null;
 };
+
+/**
+ * | reason             | meaning                                                                   |
+ * |--------------------|---------------------------------------------------------------------------|
+ * | `head_old`         | no node has a new block                                                   |
+ * | `nodes_disagree`   | the nodes have different blocks at the same height                        |
+ * | `final_waits`      | payments wait for finality, and too few nodes agree on what is final      |
+ * | `payment_disputed` | of one payment: as many nodes deny it as show it                          |
+ */
+export type StallReason = 'head_old' | 'nodes_disagree' | 'final_waits' | 'payment_disputed';
+
+/** Why a network does not move, and the node because of which, if it is one. */
+export type Trouble = { readonly reason: StallReason; readonly node: string | null };
 
 export const MAX_ANCHORS = 256;
 /** How many changes of facts one step holds. */
@@ -87,14 +107,39 @@ export type Lease = {
   readonly held: readonly StoredFact[];
   /** The nodes as the last step left them. */
   readonly nodes: readonly NodeHealth[];
+  /** Facts at or below finality that are not final, because too few nodes have shown them: at most 100. */
+  readonly unconfirmed: readonly StoredFact[];
+  /** Whether a payment or a held event waits for finality. */
+  readonly isWaiting: boolean;
+  /** The database's time. */
+  readonly nowMs: number;
 };
+
+/**
+ * | state                | meaning                                                                       |
+ * |----------------------|-------------------------------------------------------------------------------|
+ * | `ok`                 | the node responds and keeps up                                                |
+ * | `behind`             | its head is some blocks below the head of another node                        |
+ * | `frozen`             | its head has not changed for three block times, and another node has more     |
+ * | `failing`            | its last call failed                                                          |
+ * | `wrong_chain`        | it is on another network, or has another block at finality                    |
+ * | `final_not_credible` | it calls blocks final that are too near to its head, or calls none final      |
+ * | `implausible`        | its head is far above all others, or in the future                            |
+ */
+export type NodeState = 'ok' | 'behind' | 'frozen' | 'failing' | 'wrong_chain' | 'final_not_credible' | 'implausible';
 
 /** How a node is. It never carries the node's URL, which may hold a key. */
 export type NodeHealth = {
   /** The network and the node's place in the setting, as in `8453#1`. */
   readonly name: string;
-  readonly state: 'ok' | 'behind' | 'failing' | 'wrong_chain';
+  readonly state: NodeState;
   readonly head: number | null;
+  /** The timestamp of its head, in seconds. */
+  readonly headS: number | null;
+  /** Blocks from its head to the highest head of that moment. */
+  readonly behindBlocks: number | null;
+  /** The newest block that it calls final. */
+  readonly finalized: number | null;
   /** The kind of the last failure. */
   readonly lastError: string | null;
   readonly lastOkAtMs: number | null;
@@ -140,6 +185,12 @@ export type Step = {
   /** The held facts whose transaction was asked for. */
   readonly asked: readonly FactKey[];
   readonly nodes: readonly NodeHealth[];
+  readonly headS: number | null;
+  readonly learnedDepth: LearnedDepth;
+  readonly finalLagMs: number | null;
+  readonly trouble: Trouble | null;
+  /** The nodes that must agree on what is final. */
+  readonly witnessesNeeded: number;
 };
 
 /** What the follower of a network needs of the store. */
@@ -153,6 +204,8 @@ export interface FollowerStore {
   /** False where another instance holds the lease now; nothing was written then. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;
+  /** Queues the next alerts about the network. A task queues the alerts of a halt. */
+  queueAlerts(lease: Lease): Promise<void>;
   /** False where another instance holds the lease now. */
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean>;
 }

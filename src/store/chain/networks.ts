@@ -1,7 +1,9 @@
 import type { FactKey, StoredFact } from '../../domain/chain/facts.ts';
+import { NO_VOTES, type Votes } from '../../domain/chain/witnesses.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { queueAlerts } from './alerts.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
 import type {
@@ -27,6 +29,7 @@ const LEASE_MS = 6_000;
 export const RENEW_MS = 1_500;
 const MAX_LOST = 1_000;
 const MAX_HELD = 50;
+const MAX_UNCONFIRMED = 100;
 
 const storedColumns = factTable.pick([
   'entityId',
@@ -40,6 +43,8 @@ const storedColumns = factTable.pick([
   'logIndex',
   'lostAtHead',
   'eventNo',
+  'votes',
+  'isDisputed',
 ]);
 
 export class NetworkStore implements FollowerStore {
@@ -65,6 +70,7 @@ export class NetworkStore implements FollowerStore {
       );
       if (row === undefined) return null;
       const state = await readState(queries, row);
+      const nowMs = await readNowMs(queries, db.dialect);
       const sources = await this.readSources(queries, networkId);
       return {
         networkId,
@@ -81,6 +87,13 @@ export class NetworkStore implements FollowerStore {
           `network_id = $1 and asked_at_ms is not null order by asked_at_ms limit ${MAX_HELD}`,
           [networkId],
         ),
+        unconfirmed: await readStored(
+          queries,
+          `network_id = $1 and state = 'seen' and block_number <= $2 order by block_number limit ${MAX_UNCONFIRMED}`,
+          [networkId, state.final ?? -1],
+        ),
+        isWaiting: await isWaiting(queries, networkId),
+        nowMs,
       };
     });
   }
@@ -108,6 +121,10 @@ export class NetworkStore implements FollowerStore {
     return haltNetwork(this.db, lease, reason);
   }
 
+  queueAlerts(lease: Lease): Promise<void> {
+    return queueAlerts(this.db, lease);
+  }
+
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean> {
     return pauseSources(this.db, lease, sources, reason);
   }
@@ -133,11 +150,21 @@ export class NetworkStore implements FollowerStore {
 async function readState(queries: Queries, row: RowOf<typeof networkTable>): Promise<NetworkState> {
   const anchors = await readAnchors(queries, row.networkId);
   const { tipNumber, tipHash, head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason } = row;
+  const { headS, headChangedAtMs, finalLagMs } = row;
   return {
     tip: tipNumber === null || tipHash === null ? null : { number: tipNumber, hash: tipHash },
     anchors,
-    ...{ head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason },
+    ...{ head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason, headS, headChangedAtMs, finalLagMs },
+    learnedDepth: { least: row.leastFinalDepth, next: row.leastNextDepth, sinceMs: row.leastSinceMs },
   };
+}
+
+async function isWaiting(queries: Queries, networkId: number): Promise<boolean> {
+  const states = ['seen', 'waiting', 'lost'].map(
+    (state) => `exists (select 1 from facts where network_id = $1 and state = '${state}')`,
+  );
+  const sql = `select case when ${states.join(' or ')} then 1 else 0 end as waiting`;
+  return Number((await queries.get<{ waiting: number | string }>(sql, [networkId]))?.waiting) === 1;
 }
 
 /**
@@ -177,8 +204,10 @@ async function readStored(
   parameters: readonly (string | number)[],
 ): Promise<StoredFact[]> {
   const rows = await storedColumns.all(queries, `select ${storedColumns.list} from facts where ${where}`, parameters);
-  return rows.map(({ blockNumber, blockHash, logIndex, eventNo, ...fact }) => ({
+  return rows.map(({ blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
     ...fact,
+    votes: votes === null ? NO_VOTES : (JSON.parse(votes) as Votes),
+    isDisputed: isDisputed === 1,
     position:
       blockNumber === null || blockHash === null || logIndex === null ? null : { blockNumber, blockHash, logIndex },
     isHeld: eventNo !== null,

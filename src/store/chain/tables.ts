@@ -1,5 +1,6 @@
 import type { FactState } from '../../domain/chain/facts.ts';
 import { integer, nullable, Table, text, uuid } from '../database/sql.ts';
+import type { StallReason } from './network-store.ts';
 
 /** The tables of facts and networks, with their columns; the migration says what each is for. */
 
@@ -20,6 +21,26 @@ export const networkTable = new Table('chains', {
   haltedAtMs: nullable(integer('halted_at_ms')),
   haltedReason: nullable(text('halted_reason')),
   nodes: nullable(text('nodes')),
+  headS: nullable(integer('head_s')),
+  headChangedAtMs: nullable(integer('head_changed_at_ms')),
+  leastFinalDepth: nullable(integer('least_final_depth')),
+  leastNextDepth: nullable(integer('least_next_depth')),
+  leastSinceMs: nullable(integer('least_since_ms')),
+  finalLagMs: nullable(integer('final_lag_ms')),
+  witnessesNeeded: nullable(integer('witnesses_needed')),
+  stalledSinceMs: nullable(integer('stalled_since_ms')),
+  stalledReason: nullable(text<StallReason>('stalled_reason')),
+  stalledNode: nullable(text('stalled_node')),
+  isStallAlerted: integer('is_stall_alerted'),
+});
+
+export const chainAlertTable = new Table('chain_alerts', {
+  networkId: integer('network_id'),
+  no: integer('no'),
+  entityId: nullable(text('entity_id')),
+  event: text('event'),
+  about: text('about'),
+  alertedTo: text('alerted_to'),
 });
 
 export const factTable = new Table('facts', {
@@ -43,6 +64,8 @@ export const factTable = new Table('facts', {
   seenRevision: integer('seen_revision'),
   askedAtMs: nullable(integer('asked_at_ms')),
   fields: text('fields'),
+  votes: nullable(text('votes')),
+  isDisputed: integer('is_disputed'),
   createdAtMs: integer('created_at_ms'),
   changedAtMs: integer('changed_at_ms'),
 });

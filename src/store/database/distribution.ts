@@ -31,6 +31,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   chains: 'reference',
   chain_anchors: 'on the coordinator',
   chain_tokens: 'on the coordinator',
+  chain_alerts: 'on the coordinator',
   facts: 'reference',
   fact_history: 'on the coordinator',
   fact_events: 'reference',

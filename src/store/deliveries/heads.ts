@@ -50,6 +50,8 @@ function byKey(a: HeadKey, b: HeadKey): number {
 const ALERTS_FROM: Readonly<Record<string, number>> = {
   'webhook.suspended': -1,
   'chain.halted': -(2 ** 52),
+  'chain.stalled': -(2 ** 52) - 2 ** 50,
+  'chain.recovered': -(2 ** 52) - 2 ** 50 - 2 ** 49,
   'source.paused': -(2 ** 52) - 2 ** 51,
   // Of no network, so that each has one number.
   'endpoint.failing': -(2 ** 52) - 2 ** 51 - 2 ** 50,

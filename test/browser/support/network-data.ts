@@ -8,6 +8,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { openSqlite } from '../../../src/store/database/sqlite/open.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
+import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import type { Stage } from './stage.ts';
 
 /** Writes what a network says into the store of the service, through the steps of a follower, without a node. */
@@ -102,6 +103,6 @@ function stepTo({ state: { safe, final } }: Lease, head: number): Step {
   const tip = { number: head, hash: inBlock(head, 'a').blockHash };
   return {
     ...{ tip, anchors: [tip], head, safe, final, rangeBlocks: 1_000, blockTimeMs: 2_000 },
-    ...{ changes: [], backfilled: [], asked: [], nodes: [] },
+    ...{ ...PLAIN_STEP, changes: [], backfilled: [], asked: [], nodes: [] },
   };
 }

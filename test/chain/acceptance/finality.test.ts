@@ -5,7 +5,7 @@ import { until } from '../../support/until.ts';
 
 describe.each([...SUITE_ENGINES])('finality on %s', (engine) => {
   test('one payment is told at +0 to who wants it seen, at +11 with 12 confirmations, and at +16 when it is final', async () => {
-    await using stage = await ChainStage.start(engine);
+    await using stage = await ChainStage.start(engine, { nodeCount: 2 });
     await stage.service.webhook('seen', 'TransferProcessed', 'seen');
     await stage.service.webhook('twelve', 'TransferProcessed', 12);
     await stage.service.webhook('final', 'TransferProcessed', 'final');

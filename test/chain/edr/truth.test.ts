@@ -6,6 +6,7 @@ import { Follower } from '../../../src/chain/follow/follower.ts';
 import { httpExchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { Clock } from '../../../src/chain/rpc/rate-limit.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
@@ -113,6 +114,12 @@ function sourceOf(entityId: string, contract: string, payee: string, createdHead
   };
 }
 
+/** A time in which every poll is seconds after the last one, however fast this machine is. */
+function passingClock(): Clock {
+  let ms = 0;
+  return { nowMs: () => (ms += 1_000), sleep: () => Promise.resolve() };
+}
+
 function newFollower(db: Database, url: string, source: FollowedSource): Follower {
   const nodes = new Nodes([
     new Node({ name: 'edr', chainId: NETWORK_ID, exchange: httpExchange({ url }), callsPerSecond: 1_000_000 }),
@@ -126,6 +133,9 @@ function newFollower(db: Database, url: string, source: FollowedSource): Followe
     networkId: NETWORK_ID,
     finalityDepth: null,
     graceBlocks: 3,
+    leastDepth: 1,
+    quorum: null,
+    clock: passingClock(),
   });
 }
 

@@ -24,7 +24,7 @@ describe.each(Object.entries(REFUSALS))('a provider that refuses batches with %s
 
   test('is soon sent no batch that it refuses, and is not failing', async () => {
     const { chain, followed, requests } = follow(3);
-    for (let block = 0; block < 30; block++) {
+    for (let block = 0; block < 100; block++) {
       chain.mine([followed.payment()]);
       await followed.poll();
     }

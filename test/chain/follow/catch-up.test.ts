@@ -5,6 +5,7 @@ import { ModelChain } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
 
 const BLOCKS = 5_000;
+const LOGS = 10_005;
 /** What a node takes in five seconds at ten calls a second. */
 const CALLS_IN_5_S = 60;
 
@@ -14,16 +15,17 @@ async function behind(nodeCount: number) {
   const nodes = Array.from({ length: nodeCount }, () => new ModelNode(chain));
   const followed = new FollowedChain(chain, { nodes: nodes.map(({ exchange }) => exchange), startBlock: 41 });
   await followed.catchUp();
-  for (let block = 0; block < BLOCKS; block++) chain.mine([followed.payment(2)]);
+  // A list of exactly 2,000 logs would be read in halves too, because a provider may have cut it off.
+  for (let block = 0; block < BLOCKS; block++) chain.mine([followed.payment(block % 1_000 === 0 ? 3 : 2)]);
   return { chain, followed, nodes, store: followed.store };
 }
 
 test.each([1, 2])(
-  'case 13: with %d nodes, 5,000 blocks and 10,000 logs behind are read in few polls',
+  'case 13: with %d nodes, 5,000 blocks and their logs behind are read in few polls',
   async (nodeCount) => {
     const { followed, store } = await behind(nodeCount);
     const results = await followed.catchUp();
-    expect(store.counts.seen).toBe(10_000);
+    expect(store.counts.seen).toBe(LOGS);
     expect(followed.mistakes()).toEqual([]);
     expect(results.length).toBeLessThanOrEqual(4);
     expect(results.reduce((sum, { calls }) => sum + calls, 0)).toBeLessThanOrEqual(CALLS_IN_5_S / 2);
@@ -58,7 +60,7 @@ test('a follower that ends between two steps is continued without a gap', async 
   store.token++;
   const next = new FollowedChain(chain, { nodes: [new ModelNode(chain).exchange], store });
   await next.catchUp();
-  expect(store.counts.seen).toBe(10_000);
+  expect(store.counts.seen).toBe(LOGS);
   expect(next.mistakes()).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Comparison, compareFacts, inOrder } from '../../../src/chain/follow/compare.ts';
 import { cutSteps } from '../../../src/chain/follow/steps.ts';
 import type { FactChange, FactState, FoundFact, StoredFact } from '../../../src/domain/chain/facts.ts';
+import { NO_VOTES } from '../../../src/domain/chain/witnesses.ts';
 
 const at = (blockNumber: number, branch = 'a', logIndex = 0) => ({
   blockNumber,
@@ -16,7 +17,7 @@ const found = (factId: string, position = at(10), entityId = 'acme'): FoundFact 
 
 const stored = (factId: string, state: FactState = 'seen', fact: Partial<StoredFact> = {}): StoredFact => ({
   ...{ entityId: 'acme', factId, sourceId: 'src', state, revision: 1, transactionHash: 'tx', position: at(10) },
-  ...{ lostAtHead: null, isHeld: false, ...fact },
+  ...{ lostAtHead: null, isHeld: false, votes: NO_VOTES, isDisputed: false, ...fact },
 });
 
 function compare(comparison: Partial<Comparison>) {

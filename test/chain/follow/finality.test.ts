@@ -1,121 +1,214 @@
-import { expect, test } from 'bun:test';
-import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
+import { describe, expect, test } from 'bun:test';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain } from '../../support/chain/model-chain.ts';
-import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { changing, type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 const NOTHING_LEFT_OUT = { responses: 0, logs: 0 };
 const ALL_LEFT_OUT = { responses: 100, logs: 100 };
+/** Polls of ten minutes, for which an absent node is waited for. */
+const TEN_MINUTES = 300;
 
-function network(...faults: Partial<Faults>[]) {
+type Options = Partial<ConstructorParameters<typeof FollowedChain>[1]>;
+
+function networkWith(options: Options, ...faults: Partial<Faults>[]) {
   const chain = new ModelChain();
   chain.mineEmpty(40);
   // Every share happens.
   const nodes = faults.map((each) => new ModelNode(chain, each, { below: () => 0 }));
-  const followed = new FollowedChain(chain, { nodes: nodes.map(({ exchange }) => exchange), startBlock: 41 });
+  const exchanges = nodes.map(({ exchange }) => exchange);
+  const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41, ...options });
   return { chain, nodes, followed, store: followed.store };
 }
 
-async function mineAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
+const network = (...faults: Partial<Faults>[]) => networkWith({}, ...faults);
+
+/** Each block has a payment, so that something waits for finality. */
+async function payAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
   for (let block = 0; block < blocks; block++) {
-    followed.chain.mine();
+    followed.chain.mine([followed.payment()]);
     await followed.poll();
   }
 }
 
-test('a log that the first node never had is found by the second opinion, before its block is final', async () => {
-  const { chain, followed, store } = network({ omission: ALL_LEFT_OUT }, {});
-  chain.mine([followed.payment(2)]);
-  const block = chain.head;
-  await followed.poll();
-  expect(store.facts.size).toBe(0);
-  await mineAndPoll(followed, 16);
-  expect(store.facts.size).toBe(2);
-  expect(store.state.final).toBeLessThan(block);
-  await mineAndPoll(followed, 10);
-  expect(store.state.final).toBeGreaterThan(block);
-  expect(followed.mistakes()).toEqual([]);
+function healthOf({ store }: FollowedChain) {
+  return store.steps.at(-1)?.nodes.map(({ state }) => state);
+}
+
+/** How far finality is from where an honest node has it. */
+function late({ chain, store }: FollowedChain): number {
+  return chain.head - 16 - (store.state.final ?? 0);
+}
+
+describe('the height', () => {
+  test.each([1, 2, 3, 5])('of %d honest nodes is final a few polls later', async (count) => {
+    const { followed } = network(...Array.from({ length: count }, () => ({})));
+    await payAndPoll(followed, 40);
+    expect(late(followed)).toBeGreaterThanOrEqual(0);
+    expect(late(followed)).toBeLessThanOrEqual(6);
+    expect(followed.mistakes()).toEqual([]);
+  });
+
+  test.each([
+    ['the first', [{ finalized: 2 }, {}]],
+    ['the second', [{}, { finalized: 2 }]],
+  ])('is the lower one of two nodes if %s claims too much', async (_, faults) => {
+    const { followed } = network(...faults);
+    await payAndPoll(followed, 40);
+    expect(late(followed)).toBeGreaterThanOrEqual(0);
+    expect(late(followed)).toBeLessThanOrEqual(6);
+  });
+
+  test('of a lone node has to be claimed at two heads', async () => {
+    const { chain, followed, store } = network({});
+    await followed.catchUp();
+    chain.mine([followed.payment()]);
+    await followed.poll();
+    const { final } = store.state;
+    await followed.pollTimes(10);
+    expect(store.state.final).toBe(final);
+    await payAndPoll(followed, 5);
+    expect(store.state.final).toBeGreaterThan(final ?? 0);
+  });
+
+  test('of a lone node stays at the depth that two nodes have taught', async () => {
+    const { nodes, followed, store } = network({}, {});
+    await payAndPoll(followed, 30);
+    expect(store.state.learnedDepth.least).toBe(16);
+    const [first, second] = nodes;
+    if (first !== undefined) first.faults.finalized = 2;
+    if (second !== undefined) second.isDown = true;
+    await payAndPoll(followed, TEN_MINUTES + 20);
+    expect(late(followed)).toBeGreaterThanOrEqual(0);
+    expect(late(followed)).toBeLessThanOrEqual(6);
+  });
+
+  test('is not one that is too near to the head of its node', async () => {
+    const { followed, store } = networkWith({ leastDepth: 32 }, { finalized: 31 }, { finalized: 32 });
+    await payAndPoll(followed, 30);
+    expect(store.state.final).toBeNull();
+    expect(healthOf(followed)).toEqual(['final_not_credible', 'ok']);
+    expect(store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: '1#1' });
+  });
+
+  test('needs as many nodes as CHAIN_QUORUM fixes, even if one is absent for long', async () => {
+    const { nodes, followed, store } = networkWith({ quorum: 2 }, {}, {});
+    await payAndPoll(followed, 30);
+    const { final } = store.state;
+    const [, second] = nodes;
+    if (second !== undefined) second.isDown = true;
+    await payAndPoll(followed, TEN_MINUTES + 20);
+    expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 16);
+  });
+
+  test('does not fall, even if every node claims less', async () => {
+    const { nodes, followed, store } = network({}, {});
+    await payAndPoll(followed, 30);
+    const { final } = store.state;
+    for (const { faults } of nodes) faults.finalized = 30;
+    await payAndPoll(followed, 5);
+    expect(store.state.final).toBe(final);
+  });
 });
 
-test('a log that the second node has not got stands', async () => {
-  const { chain, followed, store } = network({}, { omission: ALL_LEFT_OUT });
-  chain.mine([followed.payment()]);
-  const block = chain.head;
-  await mineAndPoll(followed, 40);
-  expect(followed.results.some(({ omissions }) => omissions > 0)).toBe(true);
-  expect(store.state.final).toBeGreaterThan(block);
-  expect(followed.mistakes()).toEqual([]);
+describe('a second node', () => {
+  test.each([
+    ['fails', (node: ModelNode) => Object.assign(node, { isDown: true })],
+    ['freezes', (node: ModelNode) => node.freeze()],
+    ['calls nothing final', ({ faults }: ModelNode) => Object.assign(faults, { finalized: 'error' })],
+  ])('that %s is waited for ten minutes, and then done without', async (_, begin) => {
+    const { chain, nodes, followed, store } = network({}, {});
+    await payAndPoll(followed, 30);
+    const [, second] = nodes;
+    if (second !== undefined) begin(second);
+    const { final } = store.state;
+    await payAndPoll(followed, TEN_MINUTES - 30);
+    expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 20);
+    expect(store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: '1#2' });
+    await payAndPoll(followed, 100);
+    expect(store.state.final).toBeGreaterThan(chain.head - 60);
+    expect(store.steps.at(-1)?.trouble).toBeNull();
+    expect(followed.mistakes()).toEqual([]);
+  });
+
+  test('that lags makes finality later, and no longer does so after ten minutes', async () => {
+    const { nodes, followed } = network({}, {});
+    await payAndPoll(followed, 30);
+    const [, second] = nodes;
+    if (second !== undefined) second.faults.lag = 20;
+    await payAndPoll(followed, TEN_MINUTES - 30);
+    expect(late(followed)).toBeGreaterThanOrEqual(20);
+    expect(healthOf(followed)).toEqual(['ok', 'behind']);
+    await payAndPoll(followed, 60);
+    expect(late(followed)).toBeLessThanOrEqual(8);
+  });
+
+  test('finds a log that the first one never had, soon after its block', async () => {
+    const { chain, followed, store } = network({ omission: ALL_LEFT_OUT }, {});
+    chain.mine([followed.payment(2)]);
+    await payAndPoll(followed, 12);
+    expect([...store.facts.values()].filter(({ position }) => position?.blockNumber === 41)).toHaveLength(2);
+    await payAndPoll(followed, 30);
+    expect(late(followed)).toBeLessThanOrEqual(12);
+    expect(store.counts.retracted).toBe(0);
+  });
+
+  test('that left a log out shows it with the receipt', async () => {
+    const { followed, store } = network({}, { omission: ALL_LEFT_OUT });
+    await payAndPoll(followed, 40);
+    expect(followed.results.some(({ omissions }) => omissions > 0)).toBe(true);
+    expect(late(followed)).toBeLessThanOrEqual(12);
+    expect(store.counts.retracted).toBe(0);
+    expect(followed.mistakes()).toEqual([]);
+  });
 });
 
-test('with one node finality rises one poll later, when that node was asked again', async () => {
-  const [one, two] = [network({}), network({}, {})];
-  await mineAndPoll(one.followed, 10);
-  await mineAndPoll(two.followed, 10);
-  expect(two.store.state.final).toBe(two.chain.head - 16);
-  expect(one.store.state.final).toBe(one.chain.head - 17);
-  await one.followed.poll();
-  expect(one.store.state.final).toBe(one.chain.head - 16);
-});
-
-test('a log that a single node left out at first is found when it is asked again', async () => {
+test('a log that a lone node left out at first is found before its block is final', async () => {
   const { chain, nodes, followed, store } = network({ omission: ALL_LEFT_OUT });
   chain.mine([followed.payment()]);
-  await mineAndPoll(followed, 15);
+  for (let block = 0; block < 15; block++) {
+    chain.mine();
+    await followed.poll();
+  }
   for (const { faults } of nodes) faults.omission = NOTHING_LEFT_OUT;
-  await mineAndPoll(followed, 15);
+  // While nothing is known to wait for finality, nodes are asked every two minutes what is final.
+  for (let block = 0; block < 130; block++) {
+    chain.mine();
+    await followed.poll();
+  }
   expect(store.counts.seen).toBe(1);
   expect(followed.mistakes()).toEqual([]);
 });
 
 test('two nodes with different blocks at that height keep it from becoming final', async () => {
   const { chain, nodes, followed, store } = network({}, {});
-  await mineAndPoll(followed, 5);
+  await payAndPoll(followed, 30);
   const { final } = store.state;
-  chain.mineEmpty(25);
+  const depth = chain.head - (final ?? 0) - 1;
   chain.fork(
-    25,
-    Array.from({ length: 26 }, () => []),
+    depth,
+    Array.from({ length: depth + 20 }, () => [followed.payment()]),
   );
-  // The second node is still on the branch that was left.
+  // The second node is still on the branch that was left, and moves on there.
   const [, second] = nodes;
   if (second === undefined) throw new Error('There are two nodes');
   second.faults.lag = 1;
-  expect(await followed.poll()).toMatchObject({ outcome: 'followed', disagreements: 1 });
-  expect(store.state.final).toBe(final);
+  await followed.pollTimes(20);
+  expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 1);
   second.faults.lag = 0;
-  await followed.pollTimes(3);
-  expect(store.state.final).toBe(chain.head - 16);
+  await payAndPoll(followed, 12);
+  expect(late(followed)).toBeLessThanOrEqual(6);
 });
 
-test('a second node that is too far behind is waited for, and then done without', async () => {
-  const { chain, followed, store } = network({}, { lag: 35 });
-  await mineAndPoll(followed, 3);
-  expect(store.state.final).toBe(25);
-  await mineAndPoll(followed, 6);
-  expect(store.state.final).toBeGreaterThan(25);
-  await mineAndPoll(followed, 20);
-  expect(store.state.final).toBeGreaterThan(chain.head - 25);
-});
-
-test('a second node that fails is done without', async () => {
-  const { chain, nodes, followed, store } = network({}, {});
-  const [, second] = nodes;
-  if (second !== undefined) second.isDown = true;
-  await mineAndPoll(followed, 20);
-  expect(store.state.final).toBeGreaterThanOrEqual(chain.head - 18);
-});
-
-test('a fact of a block that was left is not made final by the second opinion', async () => {
+test('a fact of a block that was left is not made final', async () => {
   const { chain, followed, store } = network({}, {});
-  const payment = followed.payment();
-  chain.mine([payment]);
+  chain.mine([followed.payment()]);
   await followed.poll();
   const [fact] = store.facts.values();
   if (fact?.position === null || fact === undefined) throw new Error('There is a fact');
-  // As a response that came too late would have left it: in a block that is no more, far below the tail.
-  await mineAndPoll(followed, 10);
+  // As a response that came too late would have left it: in a block that is gone, far below the tail.
+  await payAndPoll(followed, 10);
   fact.position = { ...fact.position, blockHash: `0x${'ee'.repeat(32)}` };
-  await mineAndPoll(followed, 12);
+  await payAndPoll(followed, 20);
   expect(followed.mistakes()).toEqual([]);
   expect(store.counts.moved).toBe(1);
 });
@@ -128,12 +221,12 @@ test('the blocks of a long finality are confirmed in ranges that the node can gi
   for (let block = 0; block < 150; block++) chain.mine([followed.payment()]);
   await followed.catchUp();
   for (const { faults } of nodes) faults.finalized = 10;
-  await mineAndPoll(followed, 30);
-  expect(followed.store.state.final).toBe(chain.head - 10);
+  await payAndPoll(followed, 40);
+  expect(followed.store.state.final).toBeGreaterThan(chain.head - 20);
   expect(followed.mistakes()).toEqual([]);
 });
 
-test('a jump of finality by hundreds of blocks rises it at once', async () => {
+test('a jump of finality by hundreds of blocks rises it within a few polls', async () => {
   const chain = new ModelChain();
   chain.mineEmpty(300);
   const nodes = [0, 1].map(() => new ModelNode(chain, { finalized: 290, safe: 100 }));
@@ -146,26 +239,24 @@ test('a jump of finality by hundreds of blocks rises it at once', async () => {
   }
   expect(followed.store.state.anchors.length).toBeLessThanOrEqual(256);
   for (const { faults } of nodes) faults.finalized = 600;
-  await followed.poll();
-  expect(followed.store.state.final).toBe(chain.head - 600);
+  // Nodes are asked at most every minute, because the usual time to finality is long.
+  await followed.pollTimes(64);
+  expect(followed.store.state.final).toBeGreaterThan(chain.head - 600 - 32);
+  expect(followed.store.state.final).toBeLessThanOrEqual(chain.head - 600);
 });
 
 test('a tag of another branch makes nothing final', async () => {
   const { chain, followed, store, nodes } = network({});
-  await mineAndPoll(followed, 5);
+  await payAndPoll(followed, 5);
   const { final } = store.state;
   const [node] = nodes;
-  const twisted: Exchange = async (payload) => {
-    const replies = (await node?.exchange(payload)) as { id: number; result: unknown }[];
-    const tags = (payload as { id: number; params: unknown[] }[]).filter(({ params }) => params[0] === 'finalized');
-    const ids = new Set(tags.map(({ id }) => id));
-    const hash = `0x${'ee'.repeat(32)}`;
-    return replies.map((reply) =>
-      ids.has(reply.id) ? { ...reply, result: { ...Object(reply.result), hash } } : reply,
-    );
-  };
+  if (node === undefined) throw new Error('There is a node');
+  const hash = `0x${'ee'.repeat(32)}`;
+  const twisted = changing(node.exchange, ({ params }, answer) =>
+    params[0] === 'finalized' ? { ...answer, result: { ...Object(answer.result), hash } } : answer,
+  );
   const other = new FollowedChain(chain, { nodes: [twisted], store });
-  await mineAndPoll(other, 8);
+  await payAndPoll(other, 12);
   expect(other.store.state.final).toBe(final);
   expect(other.results.some(({ disagreements }) => disagreements > 0)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Decoder } from '../../../src/chain/follow/poll.ts';
 import { ForkTrial, type TrialOptions } from '../../support/chain/fork-trial.ts';
-import { modelFacts } from '../../support/chain/model-decoder.ts';
+import { modelDecoder, modelFacts } from '../../support/chain/model-decoder.ts';
 import { NaiveFollower } from '../../support/chain/naive-follower.ts';
 import { suiteRuns } from '../../support/suite.ts';
 
@@ -59,6 +59,7 @@ test('a follower that trusts the logs of a response alone fails this property', 
 
 test('a fact whose identity has the block in it fails this property', async () => {
   const byBlock: Decoder = {
+    ...modelDecoder,
     decode: async (logs, sources) =>
       modelFacts(logs, sources).map((fact) => ({
         ...fact,

@@ -39,7 +39,7 @@ test('the transaction is asked for with the second request of a poll', async () 
   const { chain, followed, store } = await network();
   store.hold('held', chain.transaction().hash);
   chain.mine();
-  expect(await followed.poll()).toMatchObject({ liveCalls: 6, liveRequests: 2 });
+  expect((await followed.poll()).liveRequests).toBe(2);
   expect(store.steps.some(({ asked }) => asked.some(({ factId }) => factId === 'held'))).toBe(true);
 });
 

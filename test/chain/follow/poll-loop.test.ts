@@ -5,8 +5,20 @@ import { until } from '../../support/until.ts';
 
 const RESULT: PollResult = {
   outcome: 'followed',
-  ...{ calls: 6, requests: 2, liveCalls: 6, liveRequests: 2, seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 },
+  ...{
+    calls: 6,
+    requests: 2,
+    liveCalls: 6,
+    liveRequests: 2,
+    seen: 0,
+    moved: 0,
+    lost: 0,
+    retracted: 0,
+    again: 0,
+    judged: 0,
+  },
   ...{ omissions: 0, disagreements: 0, reorgDepth: 0, paused: 0, lagBlocks: 0, hasBackfill: false, blockTimeMs: 2_000 },
+  network: null,
 };
 
 test.each([

@@ -4,7 +4,7 @@ import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain, type ModelTransaction } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
-import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { changing, type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 /** A network with one payment in every block that was followed up to its head. */
 async function followedNetwork(...faults: Partial<Faults>[]) {
@@ -40,7 +40,8 @@ test('a payment that moves to another block moves, and nothing else happens', as
   chain.fork(1, [[], [payment]]);
   expect(await followed.poll()).toMatchObject({ moved: 1, lost: 0, reorgDepth: 1 });
   expect(stateOf(followed, payment)).toEqual({ state: 'seen', block: chain.head, revision: 1 });
-  await mineAndPoll(followed, 20);
+  // Nodes are asked what is final every few polls.
+  await mineAndPoll(followed, 24);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'final' });
   expect(store.counts.retracted).toBe(0);
 });
@@ -77,16 +78,21 @@ test('a payment that is gone is lost, and is retracted after the grace', async (
   expect(states).toEqual(['lost', 'lost', 'retracted', 'retracted']);
 });
 
-test('200 payments that are gone at once are retracted as fast as the node may be asked', async () => {
-  const { chain, followed, store } = await followedNetwork();
-  chain.mine(Array.from({ length: 200 }, () => followed.payment()));
+test.each([1, 2, 3])('with %d nodes, 600 payments that a fork drops are retracted after the grace', async (count) => {
+  const { chain, followed, nodes, store } = await followedNetwork(...Array.from({ length: count }, () => ({})));
+  chain.mine(Array.from({ length: 600 }, () => followed.payment()));
   await followed.poll();
-  chain.fork(1, [[], []]);
+  chain.mine();
   await followed.poll();
-  await mineAndPoll(followed, 2);
-  // Each is asked for twice, and 25 in a poll.
-  await mineAndPoll(followed, 16);
-  expect(store.counts).toMatchObject({ lost: 200, retracted: 200 });
+  chain.fork(2, [[], [], []]);
+  const before = followed.nodes.calls;
+  let polls = 0;
+  for (; store.counts.retracted < 600 && polls < 20; polls++) await mineAndPoll(followed, 1);
+  // The grace is three blocks. The calls grow with the blocks above the fork, and not with the payments.
+  expect(polls).toBeLessThanOrEqual(6);
+  expect(followed.nodes.calls - before).toBeLessThanOrEqual(150);
+  expect(store.counts).toMatchObject({ lost: 600, retracted: 600 });
+  expect(nodes.map(({ calls }) => calls.get('eth_getTransactionReceipt') ?? 0)).toEqual(Array(count).fill(0));
 });
 
 test('a payment that is back within the grace was never retracted', async () => {
@@ -134,14 +140,10 @@ test('one response without the transaction is not enough for a retraction', asyn
   chain.mineEmpty(40);
   const node = new ModelNode(chain);
   let forgets = 1;
-  const forgetful: Exchange = async (payload) => {
-    const replies = (await node.exchange(payload)) as { id: number; result: unknown }[];
-    const receipts = (payload as { id: number; method: string }[]).filter(({ method }) => method.endsWith('Receipt'));
-    const isForgotten = receipts.length > 0 && forgets-- > 0;
-    return isForgotten
-      ? replies.map((reply) => (reply.id === receipts[0]?.id ? { ...reply, result: null } : reply))
-      : replies;
-  };
+  const forgetful = changing(node.exchange, ({ method }, answer) => {
+    const isForgotten = method.endsWith('Receipt') && forgets-- > 0;
+    return isForgotten ? { ...answer, result: null } : answer;
+  });
   const followed = new FollowedChain(chain, { nodes: [forgetful], startBlock: 41, graceBlocks: 1 });
   const payment = followed.payment();
   chain.mine([payment]);
@@ -283,7 +285,10 @@ describe('case 11: a reorganisation below finality', () => {
     expect(outcomes).toEqual(['in_doubt', ...Array<PollOutcome>(9).fill('followed')]);
     expect(followed.store.steps.at(-1)?.nodes[0]?.state).toBe('wrong_chain');
     const { final } = followed.store.state;
-    await mineAndPoll(followed, 60);
+    for (let block = 0; block < 60; block++) {
+      chain.mine([followed.payment()]);
+      await followed.poll();
+    }
     // It is asked again now and then, and does not keep blocks from becoming final.
     expect(followed.results.slice(-60).filter(({ disagreements }) => disagreements > 0).length).toBeLessThan(6);
     expect(followed.store.state.final).toBeGreaterThan((final ?? 0) + 50);

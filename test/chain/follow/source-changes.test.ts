@@ -64,7 +64,8 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
     const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
     const node = new Node({ name: 'model', chainId: networkId, exchange, clock, callsPerSecond: 1_000_000 });
     const store = new NetworkStore(db, `holder ${holder}`, (queries, id) => sources.read(queries, id));
-    const options = { networkId, finalityDepth: null, graceBlocks: 3, stepChanges: 2 };
+    const rules = { leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 2 };
+    const options = { networkId, finalityDepth: null, ...rules, clock };
     return new Follower({ store, nodes: new Nodes([node]), decoder, ...options });
   }
 

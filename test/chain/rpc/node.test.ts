@@ -48,7 +48,7 @@ test('the calls of a batch find their results, in whatever order they come', asy
   const { node } = nodeWith(exchange);
   const [head, logs] = [taggedBlock('latest'), logsOf({ fromBlock: 1, toBlock: 5, addresses: [], topics: [] })];
   const outcomes = await node.send([head, logs]);
-  expect(outcomes.value(head)).toEqual({ number: 5, hash: wordOf(0xb5), timestampS: 1 });
+  expect(outcomes.value(head)).toEqual({ number: 5, hash: wordOf(0xb5), parentHash: null, timestampS: 1 });
   expect(outcomes.value(logs)).toEqual([]);
 });
 
@@ -91,7 +91,7 @@ test('a node that answers neither a batch nor its first call has failed, and its
     };
     const { node } = nodeWith(exchange);
     expect(await rejection(node.send([taggedBlock('latest'), LOGS]))).toMatchObject({ kind: 'garbage' });
-    expect(node.health).toMatchObject({ state: 'failing', limits: { batch: null } });
+    expect(node.contact).toMatchObject({ state: 'failing', limits: { batch: null } });
   }
 });
 
@@ -106,7 +106,7 @@ test.each([
 ])('a body of %s is garbage', async (_, body) => {
   const { node } = nodeWith(async () => body);
   expect(await rejection(node.send([taggedBlock('latest'), taggedBlock('safe')]))).toMatchObject({ kind: 'garbage' });
-  expect(node.health).toMatchObject({ state: 'failing', lastError: 'garbage' });
+  expect(node.contact).toMatchObject({ state: 'failing', lastError: 'garbage' });
 });
 
 test('one call that is refused among others is the failure of that call alone', async () => {
@@ -116,7 +116,7 @@ test('one call that is refused among others is the failure of that call alone', 
   const [head, finalized] = [taggedBlock('latest'), taggedBlock('finalized')];
   const outcomes = await node.send([head, finalized]);
   expect(outcomes.failure(finalized)).toMatchObject({ kind: 'rpc_error', code: -32000 });
-  expect(node.health.state).toBe('ok');
+  expect(node.contact.state).toBe('ok');
 });
 
 test('a contract that reverts says nothing about the node', async () => {
@@ -126,7 +126,7 @@ test('a contract that reverts says nothing about the node', async () => {
   const call = contractCall(addressOf(1), '0x313ce567');
   await node.send([taggedBlock('latest')]);
   expect((await node.send([call])).failure(call)).toMatchObject({ kind: 'rpc_error', code: 3 });
-  expect(node.health.state).toBe('ok');
+  expect(node.contact.state).toBe('ok');
 });
 
 test('a node that refuses every call of a batch is failing', async () => {
@@ -134,7 +134,7 @@ test('a node that refuses every call of a batch is failing', async () => {
     each(({ id, method }) => (method === 'eth_chainId' ? sound({ id, method, params: [] }) : { id, error: {} })),
   );
   expect(await rejection(node.send([taggedBlock('latest'), taggedBlock('safe')]))).toMatchObject({ kind: 'rpc_error' });
-  expect(node.health.state).toBe('failing');
+  expect(node.contact.state).toBe('failing');
 });
 
 test('a node that answers a batch with one error gets its calls one by one after the third time', async () => {
@@ -152,7 +152,7 @@ test('a node that answers a batch with one error gets its calls one by one after
   payloads.length = 0;
   await node.send(calls);
   expect(payloads.map(Array.isArray)).toEqual([false, false]);
-  expect(node.health.state).toBe('ok');
+  expect(node.contact.state).toBe('ok');
 });
 
 test.each([429, -32005])('every call refused with %d is a rate limit', async (code) => {
@@ -161,7 +161,7 @@ test.each([429, -32005])('every call refused with %d is a rate limit', async (co
     const { node } = nodeWith(exchange);
     const error = await rejection(node.send([taggedBlock('latest'), taggedBlock('safe')]));
     expect(error.message).toMatch(/rate_limited|rpc_error/);
-    expect(node.health.state).toBe('failing');
+    expect(node.contact.state).toBe('failing');
   }
 });
 
@@ -198,12 +198,12 @@ test('a node on another network is not believed, and is asked again after a whil
     each((request) => ({ ...sound(request), ...(request.method === 'eth_chainId' ? { result: id } : {}) })),
   );
   expect(await rejection(node.send([taggedBlock('latest')]))).toMatchObject({ kind: 'wrong_chain' });
-  expect(node.health).toMatchObject({ state: 'wrong_chain', lastError: 'wrong_chain' });
+  expect(node.contact).toMatchObject({ state: 'wrong_chain', lastError: 'wrong_chain' });
   expect(node.waitMs).toBe(60_000);
   id = '0x1';
   clock.ms += 60_000;
   await node.send([taggedBlock('latest')]);
-  expect(node.health.state).toBe('ok');
+  expect(node.contact.state).toBe('ok');
 });
 
 test('the network is asked for once, and again after a failure', async () => {
@@ -241,7 +241,7 @@ test('the back-off doubles with each failure up to a minute, with jitter, and en
   exchange = each(sound);
   clock.ms += 30_000;
   await node.send([taggedBlock('latest')]);
-  expect(node.health).toMatchObject({ name: '1#1', state: 'ok', head: null, lastError: 'unreachable', lastOkAtMs: 77 });
+  expect(node.contact).toMatchObject({ name: '1#1', state: 'ok', lastError: 'unreachable', lastOkAtMs: 77 });
 });
 
 test('a Retry-After that is longer than the back-off is obeyed', async () => {
@@ -259,7 +259,7 @@ test('a response with too many logs does not keep the node from being asked for 
 test('a node that sends too much for a call with a small answer is failing', async () => {
   const { node } = nodeWith(fails('too_large'));
   expect(await rejection(node.send([taggedBlock('latest')]))).toMatchObject({ kind: 'garbage' });
-  expect(node.health).toMatchObject({ state: 'failing', lastError: 'garbage' });
+  expect(node.contact).toMatchObject({ state: 'failing', lastError: 'garbage' });
 });
 
 test('16 MB are read of logs, receipts and whole blocks, and 1 MB of any other answer', async () => {
@@ -274,14 +274,6 @@ test('16 MB are read of logs, receipts and whole blocks, and 1 MB of any other a
   for (const call of [LOGS, receiptOf(wordOf(1)), wholeBlock]) await node.send([taggedBlock('latest'), call]);
   const MB = 1024 * 1024;
   expect(limits).toEqual([MB, MB, 16 * MB, 16 * MB, 16 * MB]);
-});
-
-test('a node is behind from the third time on, until it is not', () => {
-  const { node } = nodeWith(each(sound));
-  expect([node.noteBehind(5), node.noteBehind(5), node.noteBehind(6)]).toEqual([false, false, true]);
-  expect(node.health).toMatchObject({ state: 'behind', head: 6 });
-  node.noteHead(9);
-  expect(node.health).toMatchObject({ state: 'ok', head: 9 });
 });
 
 test('no more calls a second than are allowed reach a node, those inside of batches among them', async () => {
@@ -306,22 +298,22 @@ test('no more calls a second than are allowed reach a node, those inside of batc
   expect(clock.ms).toBeLessThan(6_000);
 });
 
-test('each call is counted with its node, method and outcome', async () => {
+test('each call is counted with its node, method, purpose and outcome', async () => {
   const seen: string[] = [];
   const onCall: NodeOptions['onCall'] = (...call) => seen.push(call.join(' '));
   const { node } = nodeWith(
     each((request) => (request.method === 'eth_getLogs' ? { id: request.id, error: { code: 1 } } : sound(request))),
     { onCall },
   );
-  await node.send([taggedBlock('latest'), logsOf({ fromBlock: 1, toBlock: 2, addresses: [], topics: [] })]);
+  await node.send([taggedBlock('latest'), logsOf({ fromBlock: 1, toBlock: 2, addresses: [], topics: [] })], 'tail');
   const down = nodeWith(fails('unreachable'), { onCall });
   await rejection(down.node.send([taggedBlock('latest')]));
   expect(seen).toEqual([
-    '1#1 eth_chainId ok',
-    '1#1 eth_getBlockByNumber ok',
-    '1#1 eth_getLogs rpc_error',
-    '1#1 eth_chainId unreachable',
-    '1#1 eth_getBlockByNumber unreachable',
-    '1#1 eth_chainId unreachable',
+    '1#1 eth_chainId other ok',
+    '1#1 eth_getBlockByNumber tail ok',
+    '1#1 eth_getLogs tail rpc_error',
+    '1#1 eth_chainId other unreachable',
+    '1#1 eth_getBlockByNumber other unreachable',
+    '1#1 eth_chainId other unreachable',
   ]);
 });

@@ -58,7 +58,7 @@ test('a single node has no second', () => {
 test('a question goes to the next node where the first one fails', async () => {
   const { nodes } = nodesWith({ unreachable: 100 }, { chainId: 5 }, {});
   expect(await nodes.ask(taggedBlock('latest'))).toMatchObject({ number: 5 });
-  expect(nodes.health().map(({ state }) => state)).toEqual(['failing', 'wrong_chain', 'ok']);
+  expect(nodes.all.map(({ contact }) => contact.state)).toEqual(['failing', 'wrong_chain', 'ok']);
 });
 
 test('a question that no node answers fails with the last reason', async () => {

@@ -48,7 +48,9 @@ test('a hash is in lower case', () => {
 test('a block that the node has not got is null, and one that is pending is garbage', () => {
   expect(readHeader(null)).toBeNull();
   const header = { number: '0x1', hash: wordOf(0xb1), timestamp: '0x64', extra: 'ignored' };
-  expect(readHeader(header)).toEqual({ number: 1, hash: wordOf(0xb1), timestampS: 100 });
+  expect(readHeader(header)).toEqual({ number: 1, hash: wordOf(0xb1), parentHash: null, timestampS: 100 });
+  const parentHash = wordOf(0xb0);
+  expect(readHeader({ ...header, parentHash })).toMatchObject({ parentHash });
   expect(isGarbage(() => readHeader({ ...header, hash: null }))).toBe(true);
   expect(isGarbage(() => readHeader({ ...header, hash: wordOf(0) }))).toBe(true);
   expect(isGarbage(() => readHeader([]))).toBe(true);

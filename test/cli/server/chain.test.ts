@@ -206,9 +206,11 @@ test('chain status shows each network and node, warns of one that is behind, and
   });
   const { stdout, stderr } = await paybell(['chain', 'status']);
   expect(stdout).toMatch(
-    /^network +state +head +tip +behind +safe +final +last poll\n8453 Base +following +38214507 +38214507 +0 blocks/,
+    /^network +state +head +tip +behind +safe +final +newest block\n8453 Base +following +38214507 +38214507 +0 blocks/,
   );
-  expect(stdout).toMatch(/\nnode +state +head +last error +last response\n8453#1 +ok +38214507 +– /);
+  expect(stdout).toMatch(
+    /\nnode +state +head +behind +final +last error +last response\n8453#1 +ok +38214507 +0 blocks +38213900 +– /,
+  );
   expect(stderr).toContain('1 Ethereum is halted: A final block is gone.');
   expect(JSON.parse((await paybell(['chain', 'status', '--json'])).stdout)).toMatchObject({
     chains: [{ networkId: 8453 }, { networkId: 1 }],

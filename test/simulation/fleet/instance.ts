@@ -86,6 +86,7 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
     ...{ networkId: NETWORK_ID, nodes, decoder: modelDecoder, store: networkStore, db, log },
     acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
     ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE, stepChanges: STEP_CHANGES },
+    ...{ leastDepth: 1, quorum: null },
   });
   if (db.engine === 'sqlite') await networkStore.releaseAll();
   await heartbeat.join();

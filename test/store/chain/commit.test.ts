@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { FactChange, FactKey, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
 import { finalityOf } from '../../../src/domain/chain/finality.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
@@ -18,6 +18,7 @@ import { moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
+import { CONFIRMED, PLAIN_STEP, SILENT_NODE } from '../../support/chain/steps.ts';
 import { accept, claim, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
@@ -100,7 +101,14 @@ onEveryEngine('a step of a network', (store) => {
     const { lease, step } = newFollower(networkId);
     expect((await lease()).nodes).toEqual([]);
     const limits = { batch: { size: 3, untilMs: 9_000 }, logs: { good: 90, refused: 110, untilMs: null } };
-    const node = { name: `${networkId}#1`, state: 'ok', head: 5, lastError: null, lastOkAtMs: 1, limits } as const;
+    const node = {
+      ...SILENT_NODE,
+      name: `${networkId}#1`,
+      state: 'ok',
+      lastError: null,
+      lastOkAtMs: 1,
+      limits,
+    } as const;
     await step(5, [], { nodes: [node] });
     expect((await lease()).nodes).toEqual([node]);
   });
@@ -112,7 +120,7 @@ onEveryEngine('a step of a network', (store) => {
     const heard: [number, string][] = [];
     for (let head = 100; head <= 120; head++) {
       const before = await told(entityId);
-      await step(head, head === 100 ? [{ change: 'seen', fact }] : [], { final: head - 16 });
+      await step(head, head === 100 ? [{ change: 'seen', fact, evidence: CONFIRMED }] : [], { final: head - 16 });
       for (const one of (await told(entityId)).slice(before.length)) heard.push([head - 100, one]);
     }
     expect(heard).toEqual([
@@ -128,7 +136,7 @@ onEveryEngine('a step of a network', (store) => {
   test('gives the payload what the log proves and where it stands', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
     const fact = found(entityId, networkId, at(7), { fields: { event: 'no', amount: '2', payer: '0xa' } });
-    await step(9, [{ change: 'seen', fact }]);
+    await step(9, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     const [delivery] = await claim(store.db, entityId);
     expect(JSON.parse(delivery?.body ?? '{}')).toEqual({
       eventId: `${fact.factId}_1_TransferProcessed_seen`,
@@ -158,7 +166,7 @@ onEveryEngine('a step of a network', (store) => {
     };
     await write(
       51,
-      facts.map((fact) => ({ change: 'seen', fact })),
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
     );
     const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
     const acceptInOrder = acceptQueue.acceptInOrder.bind(acceptQueue);
@@ -187,7 +195,7 @@ onEveryEngine('a step of a network', (store) => {
   test('is silent about a fact that moves, and tells where it is when it is final', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
     const fact = found(entityId, networkId, at(50));
-    await step(50, [{ change: 'seen', fact }]);
+    await step(50, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
     await step(53, [{ change: 'moved', ...fact, position: at(53, 'b') }]);
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1']);
@@ -206,7 +214,7 @@ onEveryEngine('a step of a network', (store) => {
   test('retracts what was told, and tells of its return as the second revision', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
     const fact = found(entityId, networkId, at(50), { transferId: 't9' });
-    await step(50, [{ change: 'seen', fact }]);
+    await step(50, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     await deliverAll(store.db, entityId);
     await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
     await step(55, [{ change: 'retracted', ...fact }]);
@@ -266,7 +274,7 @@ onEveryEngine('a step of a network', (store) => {
   test('outdates the retraction of a payment that returns: it is not sent again, and a redelivery that waits ends', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
     const fact = found(entityId, networkId, at(50));
-    await step(50, [{ change: 'seen', fact }]);
+    await step(50, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     await deliverAll(store.db, entityId);
     await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
     await step(55, [{ change: 'retracted', ...fact }]);
@@ -314,7 +322,7 @@ onEveryEngine('a step of a network', (store) => {
       const both = [...held, ...facts].map(({ factId }) => ({ entityId, factId }));
       await step(50, [
         ...held.map((fact): FactChange => ({ change: 'moved', ...fact, position: at(50) })),
-        ...facts.map((fact): FactChange => ({ change: 'seen', fact })),
+        ...facts.map((fact): FactChange => ({ change: 'seen', fact, evidence: CONFIRMED })),
       ]);
       const waited: number[] = [];
       for (const change of [
@@ -353,7 +361,7 @@ onEveryEngine('a step of a network', (store) => {
     const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
     const fact = found(entityId, networkId, at(50));
     const held = await lease();
-    await networks.commit(held, { ...stepTo(held, 50), changes: [{ change: 'seen', fact }] });
+    await networks.commit(held, { ...stepTo(held, 50), changes: [{ change: 'seen', fact, evidence: CONFIRMED }] });
     await networks.commit(held, { ...stepTo(held, 52), changes: [{ change: 'lost', lostAtHead: 52, ...fact }] });
     await networks.commit(held, { ...stepTo(held, 55), changes: [{ change: 'retracted', ...fact }] });
     await tell(store.db, networkId);
@@ -365,7 +373,7 @@ onEveryEngine('a step of a network', (store) => {
     const facts = [10, 20, 30].map((block) => found(entityId, networkId, at(block)));
     await step(
       31,
-      facts.map((fact) => ({ change: 'seen', fact })),
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
       { final: 15 },
     );
     const before = await told(entityId);
@@ -376,7 +384,7 @@ onEveryEngine('a step of a network', (store) => {
     expect(await lease()).toMatchObject({ startBlock: 11, state: { tip: null, head: null } });
     await step(
       40,
-      facts.map((fact) => ({ change: 'seen', fact })),
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
       { final: 15 },
     );
     expect(await told(entityId)).toEqual(before);
@@ -387,13 +395,120 @@ onEveryEngine('a step of a network', (store) => {
     ]);
   });
 
+  describe('a fact below finality', () => {
+    const votes = { yes: ['1#1'], no: ['1#2'] };
+
+    test('that too few nodes have shown waits, and is final with the votes of enough', async () => {
+      const { entityId, networkId, step, lease } = await newTenant({
+        TransferProcessed: null,
+        TransferFinalized: null,
+      });
+      const fact = found(entityId, networkId, at(10));
+      await step(60, [{ change: 'seen', fact }], { final: 44 });
+      expect(await told(entityId)).toEqual(['TransferProcessed seen 1']);
+      const { unconfirmed, isWaiting } = await lease();
+      expect(unconfirmed).toMatchObject([{ factId: fact.factId, state: 'seen', isDisputed: false }]);
+      expect(isWaiting).toBe(true);
+      await step(61, [{ change: 'judged', ...fact, evidence: CONFIRMED }]);
+      expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
+      expect(await lease()).toMatchObject({ unconfirmed: [], isWaiting: false });
+      expect(await historyOf(store.db, fact)).toEqual(['seen 10', 'final 10']);
+    });
+
+    test('on which nodes are tied leads to no event until the dispute is over, and to one alert', async () => {
+      const { entityId, networkId, step, lease, networks } = await newTenant({
+        TransferProcessed: null,
+        TransferFinalized: null,
+      });
+      await store.db.transaction((queries) =>
+        queries.run('update entities set notice_url = $2 where id = $1', [entityId, `${HOOK}/alerts`]),
+      );
+      const facts = [50, 50].map((block) => found(entityId, networkId, at(block)));
+      await step(
+        55,
+        facts.map((fact) => ({ change: 'seen', fact })),
+        { final: 40 },
+      );
+      const before = await told(entityId);
+      const disputes = facts.map(
+        (fact): FactChange => ({ change: 'judged', ...fact, evidence: { votes, standing: 'disputed' } }),
+      );
+      await step(80, disputes, { final: 60 });
+      expect(await told(entityId)).toEqual(before);
+      expect((await lease()).unconfirmed).toMatchObject([{ isDisputed: true, votes }, { isDisputed: true }]);
+      for (let poll = 0; poll < 2; poll++) await networks.queueAlerts(await lease());
+      const alerts = await store.db.all<{ body: string }>(
+        `select body from events where network_id = $1 and event = 'chain.stalled'`,
+        [networkId],
+      );
+      expect(alerts.map(({ body }) => JSON.parse(String(body)))).toMatchObject([
+        { event: 'chain.stalled', networkId, reason: 'payment_disputed', payments: 2 },
+      ]);
+      await step(
+        81,
+        facts.map((fact) => ({ change: 'judged', ...fact, evidence: CONFIRMED })),
+      );
+      expect((await told(entityId)).filter((one) => one.startsWith('TransferFinalized'))).toHaveLength(2);
+    });
+
+    test('that most nodes deny is retracted although its block stands, with the reason', async () => {
+      const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+      const fact = found(entityId, networkId, at(50));
+      await step(55, [{ change: 'seen', fact }], { final: 40 });
+      const denied = { yes: ['1#1'], no: ['1#2', '1#3'] };
+      await step(56, [{ change: 'retracted', ...fact, reason: 'not_on_chain', votes: denied }]);
+      expect(await told(entityId)).toEqual(['TransferProcessed seen 1', expect.stringContaining('EventRetracted')]);
+      const [row] = await store.db.all<{ body: string }>(
+        `select body from events where network_id = $1 and event = 'EventRetracted'`,
+        [networkId],
+      );
+      expect(JSON.parse(String(row?.body))).toMatchObject({ reason: 'not_on_chain' });
+      const [stored] = await new NetworkStore(store.db, 'one', () => Promise.resolve([])).factsOf([fact]);
+      expect(stored).toMatchObject({ state: 'retracted', votes: denied });
+    });
+  });
+
+  test('alerts every entity of a network that does not move for five minutes, and again when it does', async () => {
+    const { entityId, networkId, step, lease, networks } = await newTenant({ TransferProcessed: null });
+    await store.db.transaction(async (queries) => {
+      await queries.run('update entities set notice_url = $2 where id = $1', [entityId, `${HOOK}/alerts`]);
+      await queries.run(
+        `insert into sources (entity_id, id, network_id, contract, topic, hash, definition, from_block, created_head,
+           deliver_history, created_at) values ($1, 'src_1', $2, '0x1', '0x2', 'h', '{}', 1, 1, 0, 1)`,
+        [entityId, networkId],
+      );
+    });
+    const queued = async () => {
+      await networks.queueAlerts(await lease());
+      const sql = `select event, body from events where network_id = $1 and event like 'chain.%' order by no`;
+      const rows = await store.db.all<{ event: string; body: string }>(sql, [networkId]);
+      return rows.map(({ event, body }) => [event, (JSON.parse(String(body)) as { reason: string }).reason]);
+    };
+    const trouble = { reason: 'head_old', node: null } as const;
+    await step(50, [], { trouble });
+    expect(await queued()).toEqual([]);
+    await store.db.transaction((queries) =>
+      queries.run('update chains set stalled_since_ms = stalled_since_ms - 300000 where network_id = $1', [networkId]),
+    );
+    await step(50, [], { trouble });
+    await step(50, [], { trouble });
+    expect(await queued()).toEqual([['chain.stalled', 'head_old']]);
+    await step(51, []);
+    await step(52, []);
+    expect(await queued()).toEqual([
+      ['chain.stalled', 'head_old'],
+      ['chain.recovered', 'head_old'],
+    ]);
+    expect(await store.db.all('select no from chain_alerts where network_id = $1', [networkId])).toEqual([]);
+  });
+
   test('stores history without telling of it', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
     const silent = found(entityId, networkId, at(5), { isSilent: true });
     const loud = found(entityId, networkId, at(6));
     await step(
       60,
-      [silent, loud].map((fact): FactChange => ({ change: 'seen', fact })),
+      [silent, loud].map((fact): FactChange => ({ change: 'seen', fact, evidence: CONFIRMED })),
       { final: 44 },
     );
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
@@ -405,7 +520,7 @@ onEveryEngine('a step of a network', (store) => {
     const facts = [5, 6, 7].map((block) => found(entityId, networkId, at(block)));
     await step(
       60,
-      facts.map((fact) => ({ change: 'seen', fact })),
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
       { final: 44 },
     );
     const tomorrow = ageAt(Date.now() + DAY_MS);
@@ -451,11 +566,16 @@ onEveryEngine('a step of a network', (store) => {
     const taken = await other.lease();
     expect(taken.token).toBe(stale.token + 1);
     const fact = found(entityId, networkId, at(50));
-    expect(await networks.commit(stale, { ...stepTo(stale, 50), changes: [{ change: 'seen', fact }] })).toBe(false);
+    expect(
+      await networks.commit(stale, { ...stepTo(stale, 50), changes: [{ change: 'seen', fact, evidence: CONFIRMED }] }),
+    ).toBe(false);
     expect(await historyOf(store.db, fact)).toEqual([]);
-    expect(await other.networks.commit(taken, { ...stepTo(taken, 50), changes: [{ change: 'seen', fact }] })).toBe(
-      true,
-    );
+    expect(
+      await other.networks.commit(taken, {
+        ...stepTo(taken, 50),
+        changes: [{ change: 'seen', fact, evidence: CONFIRMED }],
+      }),
+    ).toBe(true);
   });
 
   test('gives the lease to another instance if the clock was set back and its holder is gone', async () => {
@@ -567,11 +687,11 @@ onEveryEngine('a step of a network', (store) => {
     if (heldFact === undefined) throw new Error('the event is not held');
     const write = (head: number, changes: readonly FactChange[]) =>
       networks.commit(held, { ...stepTo(held, head), final: 110, changes });
-    await write(120, [{ change: 'moved', ...heldFact, position: at(100) }]);
+    await write(120, [{ change: 'moved', ...heldFact, position: at(100), evidence: CONFIRMED }]);
     const own = found(entityId, networkId, at(121));
     await write(
       121,
-      [own, found(other, networkId, at(121))].map((fact) => ({ change: 'seen', fact })),
+      [own, found(other, networkId, at(121))].map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
     );
     const rows = await store.db.all('select 1 as one from fact_events where network_id = $1', [networkId]);
     expect(rows).toHaveLength(4);
@@ -646,7 +766,7 @@ function stepTo({ state }: Lease, head: number): Step {
   const { safe, final } = state;
   return {
     ...{ tip, anchors: [tip], head, safe, final, rangeBlocks: 1, blockTimeMs: null },
-    ...{ changes: [], backfilled: [], asked: [], nodes: [] },
+    ...{ ...PLAIN_STEP, changes: [], backfilled: [], asked: [], nodes: [] },
   };
 }
 

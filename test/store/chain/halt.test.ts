@@ -92,7 +92,14 @@ onEveryEngine('a network with sources', (store) => {
     await instance('one').release(networkId);
     const exchange = () => Promise.reject(new Error('a halted network is not read'));
     const node = new Node({ name: 'none', chainId: networkId, exchange, callsPerSecond: 1 });
-    const options = { networkId, finalityDepth: null, graceBlocks: 3, decoder: modelDecoder };
+    const options = {
+      networkId,
+      finalityDepth: null,
+      graceBlocks: 3,
+      leastDepth: 1,
+      quorum: null,
+      decoder: modelDecoder,
+    };
     const follower = new Follower({ ...options, store: instance('two'), nodes: new Nodes([node]) });
     return (await follower.poll()).outcome;
   };

@@ -8,6 +8,7 @@ import { createSource, deleteSource } from '../../../src/store/chain/sources/sou
 import { type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import { readTokens, saveTokens } from '../../../src/store/chain/tokens.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
+import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -177,7 +178,7 @@ onEveryEngine('a source that changes', (store) => {
       const { tip, anchors, head, safe, final, blockTimeMs } = lease.state;
       const levels = { tip, anchors, head: head ?? 0, safe, final, blockTimeMs, rangeBlocks: 1 };
       const backfilled = lease.sources.map((source) => ({ ...source, nextBlock, lastBlock: 80 }));
-      await networks.commit(lease, { ...levels, changes: [], backfilled, asked: [], nodes: [] });
+      await networks.commit(lease, { ...PLAIN_STEP, ...levels, changes: [], backfilled, asked: [], nodes: [] });
       return followed();
     };
     const leased = async () => (await networks.lease(networkId)) ?? ({} as Lease);

@@ -32,6 +32,8 @@ export class ChainService implements AsyncDisposable {
       NETWORKS: String(networkId),
       CHAIN_RPC: nodes.map((node) => `${networkId}=${node}`).join(','),
       CHAIN_RPC_RATE: '1000',
+      // The chains of tests call blocks final that are nearer to the head than those of the networks whose ids they have.
+      CHAIN_MIN_DEPTH: `${networkId}=1`,
       RETRY_SCHEDULE: '0s,50ms,100ms,200ms,400ms,800ms,1600ms',
       ...settings,
     });

@@ -6,7 +6,13 @@ import { type Behaviour, RpcProxy } from './rpc-proxy.ts';
 
 const NETWORK_ID = 8453;
 
-type Options = { readonly settings?: Settings; readonly node?: Partial<Behaviour>; readonly accounts?: number };
+type Options = {
+  readonly settings?: Settings;
+  readonly node?: Partial<Behaviour>;
+  readonly accounts?: number;
+  /** Nodes of the same chain. One node alone has to call a block final at two heads. */
+  readonly nodeCount?: number;
+};
 
 /** A real EVM with a token, and a service that follows it: all of it in this process. */
 export class ChainStage implements AsyncDisposable {
@@ -15,20 +21,25 @@ export class ChainStage implements AsyncDisposable {
     readonly node: RpcProxy,
     readonly token: DeployedContract,
     readonly service: ChainService,
+    private readonly others: readonly RpcProxy[],
   ) {}
 
-  static async start(engine: Engine, { settings = {}, node = {}, accounts = 20 }: Options = {}): Promise<ChainStage> {
+  static async start(engine: Engine, options: Options = {}): Promise<ChainStage> {
+    const { settings = {}, node = {}, accounts = 20, nodeCount = 1 } = options;
     const chain = await EdrChain.start({ chainId: NETWORK_ID, accounts });
     const token = await chain.deploy('Token', 'uint8', [6]);
     // Deeper than any fork of the tests, so that the contract is there on every branch.
     await chain.mine(20);
     const proxy = new RpcProxy(chain.rpc, node);
-    return new ChainStage(chain, proxy, token, await ChainService.start(engine, NETWORK_ID, [proxy.url], settings));
+    const others = Array.from({ length: nodeCount - 1 }, () => new RpcProxy(chain.rpc, node));
+    const urls = [proxy, ...others].map(({ url }) => url);
+    const service = await ChainService.start(engine, NETWORK_ID, urls, settings);
+    return new ChainStage(chain, proxy, token, service, others);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service[Symbol.asyncDispose]();
-    await this.node[Symbol.asyncDispose]();
+    for (const node of [this.node, ...this.others]) await node[Symbol.asyncDispose]();
   }
 
   get inbox() {

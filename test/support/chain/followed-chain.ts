@@ -25,12 +25,16 @@ export type FollowedOptions = {
   readonly startBlock?: number | null;
   readonly finalityDepth?: number | null;
   readonly graceBlocks?: number;
+  readonly leastDepth?: number;
+  readonly quorum?: number | null;
   readonly decoder?: Decoder;
   /** What another follower has left. */
   readonly store?: MemoryStore;
 };
 
 const POLL_MS = 2_000;
+/** Later than the blocks of any test: a head of the future is not plausible. */
+const START_MS = 1_800_000_000_000;
 const MAX_POLLS = 2_000;
 
 export class FollowedChain {
@@ -49,11 +53,14 @@ export class FollowedChain {
       startBlock = 1,
       finalityDepth = null,
       graceBlocks = 3,
+      leastDepth = 1,
+      quorum = null,
       ...options
     }: FollowedOptions,
   ) {
     const { clock } = this;
     this.store = options.store ?? new MemoryStore({ sources, startBlock });
+    this.store.nowMs = () => START_MS + clock.ms;
     this.nodes = new Nodes(
       nodes.map(
         (exchange, index) =>
@@ -64,7 +71,7 @@ export class FollowedChain {
       store: this.store,
       nodes: this.nodes,
       decoder: options.decoder ?? modelDecoder,
-      ...{ networkId: 1, finalityDepth, graceBlocks },
+      ...{ networkId: 1, finalityDepth, graceBlocks, leastDepth, quorum, clock },
     });
   }
 

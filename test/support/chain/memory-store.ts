@@ -1,11 +1,14 @@
 import type {
+  Evidence,
   FactChange,
   FactKey,
   FactState,
   FoundFact,
   Position,
+  RetractionReason,
   StoredFact,
 } from '../../../src/domain/chain/facts.ts';
+import { NO_VOTES, NOTHING_LEARNED } from '../../../src/domain/chain/witnesses.ts';
 import {
   type FollowedSource,
   type FollowerStore,
@@ -26,6 +29,7 @@ const LEGAL: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly Fac
   lost: ['seen', 'final'],
   retracted: ['waiting', 'lost'],
   again: ['retracted'],
+  judged: ['seen'],
 };
 
 export class MemoryStore implements FollowerStore {
@@ -36,7 +40,7 @@ export class MemoryStore implements FollowerStore {
   startBlock: number | null;
   token = 1;
   /** Called with each fact that is retracted and the tip of the step. */
-  onRetraction: (fact: StoredFact, tip: number) => void = () => {};
+  onRetraction: (fact: StoredFact, tip: number, reason: RetractionReason) => void = () => {};
   /** Called before each step. If it throws, the step is not written. */
   onCommit: (step: Step) => void = () => {};
   state: NetworkState = {
@@ -49,11 +53,19 @@ export class MemoryStore implements FollowerStore {
     blockTimeMs: null,
     haltedAtMs: null,
     haltedReason: null,
+    headS: null,
+    headChangedAtMs: null,
+    learnedDepth: NOTHING_LEARNED,
+    finalLagMs: null,
   };
-  readonly counts = { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 };
+  readonly counts = { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0, judged: 0 };
+  /** The database's time. */
+  nowMs: () => number = () => 0;
   /** Facts by position, because every poll asks for those of a few blocks. */
   readonly #byBlock = new Map<number, Set<Fact>>();
   readonly #lost = new Set<Fact>();
+  readonly #open = new Set<Fact>();
+  readonly #unconfirmed = new Set<Fact>();
   readonly #held: Fact[] = [];
   readonly #byId = new Map<string, Fact[]>();
 
@@ -76,6 +88,9 @@ export class MemoryStore implements FollowerStore {
       lost: [...this.#lost].slice(0, 1_000).map((fact) => ({ ...fact })),
       held: held.map((fact) => ({ ...fact })),
       nodes: this.steps.at(-1)?.nodes ?? [],
+      unconfirmed: [...this.#unconfirmed].slice(0, 100).map((fact) => ({ ...fact })),
+      isWaiting: this.#open.size > 0 || this.#lost.size > 0 || held.length > 0,
+      nowMs: this.nowMs(),
     };
   }
 
@@ -101,11 +116,17 @@ export class MemoryStore implements FollowerStore {
     this.onCommit(step);
     this.#check(step);
     for (const change of step.changes) this.#apply(change, step.tip?.number ?? 0);
-    const { tip, anchors, head, safe, final, rangeBlocks, blockTimeMs } = step;
+    const { tip, anchors, head, safe, final, rangeBlocks, blockTimeMs, headS, learnedDepth, finalLagMs } = step;
     const before = this.state.final ?? -1;
-    this.state = { ...this.state, tip, anchors, head, safe, final, rangeBlocks, blockTimeMs };
+    const isNewHead = head !== this.state.head || headS !== this.state.headS;
+    const headChangedAtMs = isNewHead ? this.nowMs() : this.state.headChangedAtMs;
+    const learned = { headS, headChangedAtMs, learnedDepth, finalLagMs };
+    this.state = { ...this.state, tip, anchors, head, safe, final, rangeBlocks, blockTimeMs, ...learned };
     for (let number = before + 1; number <= (final ?? -1); number++) {
-      for (const fact of this.#byBlock.get(number) ?? []) if (fact.state === 'seen') fact.state = 'final';
+      for (const fact of this.#byBlock.get(number) ?? []) {
+        if (fact.state === 'seen' && !this.#unconfirmed.has(fact) && !fact.isDisputed) this.#become(fact, 'final');
+        else if (fact.state === 'seen') this.#unconfirmed.add(fact);
+      }
     }
     for (const { entityId, sourceId, nextBlock, lastBlock } of step.backfilled) {
       const isIt = (source: FollowedSource) => source.sourceId === sourceId && source.entityId === entityId;
@@ -118,6 +139,8 @@ export class MemoryStore implements FollowerStore {
   async halt(_: Lease, haltedReason: string): Promise<void> {
     this.state = { ...this.state, haltedAtMs: 1, haltedReason };
   }
+
+  async queueAlerts(): Promise<void> {}
 
   async pauseSources(lease: Lease, sources: readonly SourceKey[]): Promise<boolean> {
     if (lease.token !== this.token) return false;
@@ -152,39 +175,54 @@ export class MemoryStore implements FollowerStore {
   #apply(change: FactChange, tip: number): void {
     this.counts[change.change]++;
     if (change.change === 'seen') {
-      this.#see(change.fact);
+      this.#see(change.fact, change.evidence);
       return;
     }
     const fact = this.facts.get(keyOf(change));
     if (fact === undefined) throw new Error(`${change.change} of an unknown fact`);
-    if (!LEGAL[change.change].includes(fact.state)) throw new Error(`${fact.state} → ${change.change} is not legal`);
+    const isDenied = change.change === 'retracted' && change.reason === 'not_on_chain';
+    const legal = isDenied ? ['seen', 'lost'] : LEGAL[change.change];
+    if (!legal.includes(fact.state)) throw new Error(`${fact.state} → ${change.change} is not legal`);
     switch (change.change) {
       case 'lost':
         if ((fact.position?.blockNumber ?? 0) <= (this.state.final ?? -1)) throw new Error('Lost below finality');
-        fact.state = 'lost';
+        this.#become(fact, 'lost');
         fact.lostAtHead = change.lostAtHead;
+        fact.isDisputed = false;
         this.#lost.add(fact);
         return;
       case 'retracted':
-        this.onRetraction(fact, tip);
-        fact.state = 'retracted';
+        this.onRetraction(fact, tip, change.reason ?? 'reorg');
+        fact.votes = change.votes ?? fact.votes;
+        fact.isDisputed = false;
+        this.#become(fact, 'retracted');
         this.#lost.delete(fact);
         return;
       case 'again':
         fact.revision++;
-        this.#place(fact, change.position);
+        this.#place(fact, change.position, change.evidence);
         return;
       case 'moved':
-        this.#place(fact, change.position);
+        this.#place(fact, change.position, change.evidence);
+        return;
+      case 'judged':
+        if (fact.position !== null) this.#place(fact, fact.position, change.evidence);
         return;
     }
   }
 
-  #see({ entityId, factId, transactionHash, sourceId, position }: FoundFact): void {
+  #become(fact: Fact, state: FactState): void {
+    fact.state = state;
+    if (state === 'seen') this.#open.add(fact);
+    else this.#open.delete(fact);
+    if (state !== 'seen') this.#unconfirmed.delete(fact);
+  }
+
+  #see({ entityId, factId, transactionHash, sourceId, position }: FoundFact, evidence: Evidence | undefined): void {
     if (this.facts.has(`${entityId} ${factId}`)) throw new Error(`${factId} was seen before`);
     const fact: Fact = { ...fresh(entityId, factId, transactionHash), sourceId, state: 'seen' };
     this.#insert(fact);
-    this.#place(fact, position);
+    this.#place(fact, position, evidence);
   }
 
   #insert(fact: Fact): void {
@@ -192,10 +230,16 @@ export class MemoryStore implements FollowerStore {
     this.#byId.set(fact.factId, [...(this.#byId.get(fact.factId) ?? []), fact]);
   }
 
-  #place(fact: Fact, position: Position): void {
+  /** Below finality, a fact is final only if enough nodes have shown it. */
+  #place(fact: Fact, position: Position, evidence: Evidence | undefined): void {
     this.#byBlock.get(fact.position?.blockNumber ?? -1)?.delete(fact);
     fact.position = position;
-    fact.state = position.blockNumber <= (this.state.final ?? -1) ? 'final' : 'seen';
+    fact.votes = evidence?.votes ?? NO_VOTES;
+    fact.isDisputed = evidence?.standing === 'disputed';
+    const isBelow = position.blockNumber <= (this.state.final ?? -1);
+    this.#become(fact, isBelow && evidence?.standing === 'confirmed' ? 'final' : 'seen');
+    if (isBelow && fact.state === 'seen') this.#unconfirmed.add(fact);
+    else this.#unconfirmed.delete(fact);
     fact.lostAtHead = null;
     this.#lost.delete(fact);
     const block = this.#byBlock.get(position.blockNumber) ?? new Set();
@@ -214,6 +258,8 @@ function fresh(entityId: string, factId: string, transactionHash: string): Fact 
     position: null,
     lostAtHead: null,
     isHeld: false,
+    votes: NO_VOTES,
+    isDisputed: false,
   };
 }
 

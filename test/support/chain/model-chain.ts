@@ -16,6 +16,7 @@ export type ModelTransaction = {
 export type ModelBlock = {
   readonly number: number;
   readonly hash: string;
+  readonly parentHash: string;
   readonly timestampS: number;
   readonly transactions: readonly ModelTransaction[];
   readonly logs: readonly Log[];
@@ -85,7 +86,9 @@ export class ModelChain {
     const logs = transactions
       .flatMap((transaction) => transaction.logs.map((log) => ({ ...log, transactionHash: transaction.hash })))
       .map((log, logIndex) => ({ ...log, blockNumber: number, blockHash: hash, logIndex }));
-    const block = { number, hash, timestampS: Math.floor(GENESIS_S + number * this.blockTimeS), transactions, logs };
+    const parentHash = this.#branch.at(-1)?.hash ?? `0x${'0'.repeat(64)}`;
+    const timestampS = Math.floor(GENESIS_S + number * this.blockTimeS);
+    const block = { number, hash, parentHash, timestampS, transactions, logs };
     this.#branch.push(block);
     for (const { hash: name } of transactions) this.blocksOf.set(name, [...(this.blocksOf.get(name) ?? []), block]);
     return block;

@@ -7,19 +7,26 @@ import { addressOf, wordOf } from './model-chain.ts';
 
 /** The identity of a fact without a hash function: its transaction, what it says, and how many equal ones came before. */
 export function modelFacts(logs: readonly Log[], sources: readonly FollowedSource[]): FoundFact[] {
+  return named(logs).flatMap(({ log, factId }) => factsOf(log, factId, sources));
+}
+
+function named(logs: readonly Log[]): { log: Log; factId: string }[] {
   const counts = new Map<string, number>();
   const sorted = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-  return sorted.flatMap((log) => {
+  return sorted.map((log) => {
     // Short, because it is made a million times: the end of each tells them apart.
     const said = [log.transactionHash, log.address, ...log.topics, log.data].map((word) => word.slice(-6)).join('_');
     const equal = `${log.blockHash} ${said}`;
     const no = counts.get(equal) ?? 0;
     counts.set(equal, no + 1);
-    return factsOf(log, `${said}_${no}`, sources);
+    return { log, factId: `${said}_${no}` };
   });
 }
 
-export const modelDecoder: Decoder = { decode: async (logs, sources) => modelFacts(logs, sources) };
+export const modelDecoder: Decoder = {
+  decode: async (logs, sources) => modelFacts(logs, sources),
+  identify: (_, logs) => new Map(named(logs).map(({ factId, log }) => [factId, log])),
+};
 
 function factsOf(log: Log, factId: string, sources: readonly FollowedSource[]): FoundFact[] {
   const byEntity = new Map<string, FollowedSource>();

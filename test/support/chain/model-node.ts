@@ -11,6 +11,12 @@ export type Tag = number | 'error' | 'null' | 'zero';
 export type Faults = {
   /** How many heads of the network the node has not seen yet. */
   lag: number;
+  /** Seconds that the timestamps of its blocks are ahead. */
+  aheadS: number;
+  /** Logs that the node adds to a block, and to the receipts of their transactions. */
+  invents: (block: ModelBlock) => readonly Log[];
+  /** Transactions that the node has without their logs. */
+  denies: (transactionHash: string) => boolean;
   /** In this share of the responses with logs (of 100), so many of 100 logs are left out. */
   omission: { readonly responses: number; readonly logs: number };
   /** Of 100 requests, how many are rejected with 429. */
@@ -21,6 +27,8 @@ export type Faults = {
   /** How many blocks below the head they are, or what a node without them has. */
   finalized: Tag;
   safe: Tag;
+  /** Whether logs can be asked for by the hash of a block. */
+  takesHashes: boolean;
   /** A request for more blocks is refused. */
   maxBlocks: number;
   /** A request with more logs is refused. */
@@ -33,6 +41,9 @@ export type Faults = {
 
 const SOUND: Faults = {
   lag: 0,
+  aheadS: 0,
+  invents: () => [],
+  denies: () => false,
   omission: { responses: 0, logs: 0 },
   rateLimited: 0,
   garbage: 0,
@@ -40,14 +51,21 @@ const SOUND: Faults = {
   chainId: 1,
   finalized: 16,
   safe: 8,
+  takesHashes: true,
   maxBlocks: Number.POSITIVE_INFINITY,
   maxLogs: Number.POSITIVE_INFINITY,
   cutAt: Number.POSITIVE_INFINITY,
   maxSize: Number.POSITIVE_INFINITY,
 };
 
-type RpcRequest = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
-type RpcFilter = { fromBlock: string; toBlock: string; address: string[]; topics: (string[] | null)[] };
+export type RpcRequest = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
+type RpcFilter = {
+  fromBlock?: string;
+  toBlock?: string;
+  blockHash?: string;
+  address: string[];
+  topics: (string[] | null)[];
+};
 
 const NEVER: Random = { below: () => 99 };
 
@@ -57,7 +75,11 @@ export class ModelNode {
   requests = 0;
   /** The blocks of each `eth_getLogs`, and whether the node refused it. */
   readonly ranges: { readonly blocks: number; readonly isRefused: boolean }[] = [];
+  /** Calls for logs by the hash of a block, and by a range. */
+  hashCalls = 0;
+  rangeCalls = 0;
   isDown = false;
+  #frozen: View | null = null;
 
   constructor(
     readonly chain: ModelChain,
@@ -98,7 +120,13 @@ export class ModelNode {
     return share > 0 && this.random.below(100) < share;
   }
 
+  /** From now on, the node answers with what it has now. */
+  freeze(): void {
+    this.#frozen = this.#view();
+  }
+
   #view(): View {
+    if (this.#frozen !== null) return this.#frozen;
     const { views } = this.chain;
     const view = views[Math.max(0, views.length - 1 - this.faults.lag)];
     if (view === undefined) throw new Error('A chain has a block');
@@ -132,13 +160,25 @@ export class ModelNode {
 
   #block(name: string, view: View): unknown {
     const head = view.length - 1;
-    if (name === 'latest') return header(view.blocks[head]);
-    if (name !== 'finalized' && name !== 'safe') return Number(name) > head ? null : header(view.blocks[Number(name)]);
+    if (name === 'latest') return this.#header(view.blocks[head]);
+    if (name !== 'finalized' && name !== 'safe') {
+      return Number(name) > head ? null : this.#header(view.blocks[Number(name)]);
+    }
     const tag = this.faults[name];
     if (tag === 'error') throw new Refusal(-32000);
     if (tag === 'null') return null;
     if (tag === 'zero') return { number: '0x0', hash: `0x${'0'.repeat(64)}`, timestamp: '0x0' };
-    return header(view.blocks[Math.max(0, head - tag)]);
+    return this.#header(view.blocks[Math.max(0, head - tag)]);
+  }
+
+  #header(block: ModelBlock | undefined): unknown {
+    return header(block, this.faults.aheadS);
+  }
+
+  #logsOf(block: ModelBlock): readonly Log[] {
+    const { invents, denies } = this.faults;
+    const own = block.logs.filter(({ transactionHash }) => !denies(transactionHash));
+    return [...own, ...invents(block)];
   }
 
   #blockOf(hash: string, { blocks, length }: View): ModelBlock | null {
@@ -146,19 +186,44 @@ export class ModelNode {
     return this.chain.blocksOf.get(hash)?.find(isSeen) ?? null;
   }
 
+  /** Like geth, which has an error for a block that it does not have. */
+  #numberOf(blockHash: string, { blocks, length }: View): number {
+    for (let number = length - 1; number >= 0; number--) if (blocks[number]?.hash === blockHash) return number;
+    throw new Refusal(-32000);
+  }
+
   #receipt(hash: string, view: View): unknown {
-    const block = this.#blockOf(hash, view);
+    const block = this.#blockOf(hash, view) ?? this.#inventedIn(hash, view);
     if (block === null) return null;
-    const isSuccess = block.transactions.find((each) => each.hash === hash)?.isSuccess === true;
-    const logs = block.logs.filter(({ transactionHash }) => transactionHash === hash).map(rpcLog);
+    const transaction = block.transactions.find((each) => each.hash === hash);
+    const isSuccess = transaction === undefined || transaction.isSuccess;
+    const logs = this.#logsOf(block)
+      .filter(({ transactionHash }) => transactionHash === hash)
+      .map(rpcLog);
     const place = { blockNumber: hex(block.number), blockHash: block.hash };
     return { transactionHash: hash, ...place, status: isSuccess ? '0x1' : '0x0', logs };
   }
 
-  #logs({ fromBlock, toBlock, address, topics }: RpcFilter, view: View): unknown {
+  /** The newest block to which the node adds the transaction. */
+  #inventedIn(hash: string, { blocks, length }: View): ModelBlock | null {
+    for (let number = length - 1; number >= Math.max(0, length - 100); number--) {
+      const block = blocks[number];
+      if (block !== undefined && this.faults.invents(block).some(({ transactionHash }) => transactionHash === hash)) {
+        return block;
+      }
+    }
+    return null;
+  }
+
+  #logs({ fromBlock, toBlock, blockHash, address, topics }: RpcFilter, view: View): unknown {
     const { maxBlocks, maxLogs, maxSize, cutAt, omission } = this.faults;
-    const [from, to] = [Number(fromBlock), Math.min(Number(toBlock), view.length - 1)];
-    const blocks = Number(toBlock) - from + 1;
+    if (blockHash === undefined) this.rangeCalls++;
+    else this.hashCalls++;
+    if (blockHash !== undefined && !this.faults.takesHashes) throw new Refusal(-32602);
+    const ofHash = blockHash === undefined ? undefined : this.#numberOf(blockHash, view);
+    const [from, last] = [ofHash ?? Number(fromBlock), ofHash ?? Number(toBlock)];
+    const to = Math.min(last, view.length - 1);
+    const blocks = last - from + 1;
     const refuse = (code: number) => {
       this.ranges.push({ blocks, isRefused: true });
       return new Refusal(code);
@@ -166,7 +231,8 @@ export class ModelNode {
     if (blocks > maxBlocks) throw refuse(-32602);
     const found: Log[] = [];
     for (let number = from; number <= to; number++) {
-      for (const log of view.blocks[number]?.logs ?? []) {
+      const block = view.blocks[number];
+      for (const log of block === undefined ? [] : this.#logsOf(block)) {
         if (address.includes(log.address) && matches(log, topics)) found.push(log);
       }
     }
@@ -176,6 +242,23 @@ export class ModelNode {
     const isLossy = this.#happens(omission.responses);
     return (isLossy ? found.filter(() => !this.#happens(omission.logs)) : found).slice(0, cutAt).map(rpcLog);
   }
+}
+
+export type Answered = { readonly id: number; readonly result?: unknown };
+
+/** The node with other answers to some calls. */
+export function changing(exchange: Exchange, change: (request: RpcRequest, answer: Answered) => Answered): Exchange {
+  return async (payload) => {
+    const requests = (Array.isArray(payload) ? payload : [payload]) as RpcRequest[];
+    const body = await exchange(payload);
+    const answers = (Array.isArray(body) ? body : [body]) as Answered[];
+    const byId = new Map(requests.map((request) => [request.id, request]));
+    const changed = answers.map((answer) => {
+      const request = byId.get(answer.id);
+      return request === undefined ? answer : change(request, answer);
+    });
+    return Array.isArray(body) ? changed : changed[0];
+  };
 }
 
 /** One URL with several nodes behind it, which take the requests in turn. */
@@ -198,10 +281,13 @@ function matches({ topics }: Log, wanted: readonly (readonly string[] | null)[])
   return wanted.every((values, index) => values === null || values.includes(topics[index] ?? ''));
 }
 
-function header(block: ModelBlock | undefined): unknown {
-  return block === undefined
-    ? null
-    : { number: hex(block.number), hash: block.hash, timestamp: hex(block.timestampS), transactions: [] };
+function header(block: ModelBlock | undefined, aheadS: number): unknown {
+  if (block === undefined) return null;
+  const { number, hash, parentHash, timestampS, transactions } = block;
+  return {
+    ...{ number: hex(number), hash, parentHash, timestamp: hex(timestampS + aheadS) },
+    transactions: transactions.map((transaction) => transaction.hash),
+  };
 }
 
 function rpcLog(log: Log): unknown {

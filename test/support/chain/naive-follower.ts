@@ -5,6 +5,7 @@ import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { FactChange } from '../../../src/domain/chain/facts.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { modelFacts, modelSource, TOPIC } from './model-decoder.ts';
+import { PLAIN_STEP } from './steps.ts';
 
 const TAIL_BLOCKS = 12;
 const FINALITY_BLOCKS = 16;
@@ -44,7 +45,7 @@ export class NaiveFollower {
     }
     const at = { number: head.number, hash: head.hash };
     const levels = { head: head.number, safe: null, final: Math.max(final, head.number - FINALITY_BLOCKS) };
-    const rest = { rangeBlocks: 1, blockTimeMs: null, backfilled: [], asked: [], nodes: [] };
+    const rest = { ...PLAIN_STEP, rangeBlocks: 1, blockTimeMs: null, backfilled: [], asked: [], nodes: [] };
     await this.store.commit(lease, { tip: at, anchors: [at], ...levels, changes, ...rest });
     return { ...NOTHING, outcome: 'followed' };
   }
@@ -52,6 +53,18 @@ export class NaiveFollower {
 
 const NOTHING: PollResult = {
   outcome: 'followed',
-  ...{ calls: 0, requests: 0, liveCalls: 0, liveRequests: 0, seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 },
+  ...{
+    calls: 0,
+    requests: 0,
+    liveCalls: 0,
+    liveRequests: 0,
+    seen: 0,
+    moved: 0,
+    lost: 0,
+    retracted: 0,
+    again: 0,
+    judged: 0,
+  },
   ...{ omissions: 0, disagreements: 0, reorgDepth: 0, paused: 0, lagBlocks: 0, hasBackfill: false, blockTimeMs: null },
+  network: null,
 };

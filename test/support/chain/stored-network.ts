@@ -41,13 +41,14 @@ export async function newStoredNetwork(db: Database, nodeCount = 1) {
   function newFollower(): Follower {
     const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
     const nodes = models.map(
-      ({ exchange }) => new Node({ name: 'model', chainId: networkId, exchange, clock, callsPerSecond: 1_000_000 }),
+      ({ exchange }, index) =>
+        new Node({ name: `model#${index + 1}`, chainId: networkId, exchange, clock, callsPerSecond: 1_000_000 }),
     );
     return new Follower({
       store: new NetworkStore(db, 'one', () => Promise.resolve([source])),
       nodes: new Nodes(nodes),
       decoder: modelDecoder,
-      ...{ networkId, finalityDepth: null, graceBlocks: 3 },
+      ...{ networkId, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null, clock },
     });
   }
 

@@ -1,23 +1,25 @@
 import type { BlockRef } from '../../../domain/chain/facts.ts';
 import { MAX_ANCHORS, type NetworkState } from '../../../store/chain/network-store.ts';
 
-/** How many blocks of the tail are read again by each poll, at least: logs that were left out once come with a later poll. */
+/** The blocks of the tail, which are read again: logs that were left out once come with a later poll. */
 export const TAIL_BLOCKS = 6;
 /** A follower that is so far behind reads on from its tip, and not the tail again. */
 const FAR_BEHIND_BLOCKS = 2 * TAIL_BLOCKS;
-/** An anchor is so much further from its neighbour as it is older: every block near the tip, and few in the past. */
-const SPACING = 24;
+/** Every block this near to the tip is an anchor. Twice as far away there is one in two blocks, and so on. */
+const DENSE_BLOCKS = 24;
 
 export type AnchorChoice = {
   readonly rangeBlocks: number;
+  /** Whether the tail is read again, and not only the blocks after the tip. */
+  readonly isTail: boolean;
   /** The head of a node that was behind, so that it is asked for a block that it has; null where none was behind. */
   readonly highest: number | null;
 };
 
 /** The block at which a node has to agree before its logs are read from there on. Null before the first block was read. */
-export function chooseAnchor(state: NetworkState, { rangeBlocks, highest }: AnchorChoice): BlockRef | null {
+export function chooseAnchor(state: NetworkState, { rangeBlocks, highest, isTail }: AnchorChoice): BlockRef | null {
   const { tip, anchors, head, final } = state;
-  if (tip === null) return null;
+  if (tip === null || (highest === null && !isTail)) return tip;
   if (highest === null && head !== null && head - tip.number >= FAR_BEHIND_BLOCKS) return tip;
   const most = Math.min(tip.number - TAIL_BLOCKS, highest ?? tip.number);
   const isChoice = ({ number }: BlockRef) => number <= most || (final !== null && number <= final);
@@ -41,6 +43,16 @@ type NewAnchors = {
   readonly pinned: readonly (BlockRef | null | undefined)[];
 };
 
+/**
+ * Whether the next older anchor is in another group of blocks. The groups are twice as large at twice the distance, and their
+ * limits do not move with the tip, so that an anchor that was kept once is kept until its group joins another one.
+ */
+function isOldestOf({ number }: BlockRef, older: BlockRef | undefined, tip: BlockRef): boolean {
+  const distance = Math.max(1, (tip.number - number) / DENSE_BLOCKS);
+  const size = 2 ** Math.ceil(Math.log2(distance));
+  return older === undefined || Math.floor(older.number / size) !== Math.floor(number / size);
+}
+
 /** Newest first. The newest one at or below finality stays, and none below it. */
 export function arrangeAnchors({ kept, added, final, pinned }: NewAnchors): BlockRef[] {
   const byNumber = new Map([...kept, ...added].map((anchor) => [anchor.number, anchor]));
@@ -49,11 +61,12 @@ export function arrangeAnchors({ kept, added, final, pinned }: NewAnchors): Bloc
   const [tip] = sorted;
   const pins = new Set(pinned.flatMap((block) => block?.number ?? []));
   const chosen: BlockRef[] = [];
-  for (const anchor of sorted) {
+  for (const [index, anchor] of sorted.entries()) {
     const last = chosen.at(-1);
     if (tip === undefined || last === undefined) chosen.push(anchor);
-    else if (anchor === floor || pins.has(anchor.number)) chosen.push(anchor);
-    else if (last.number - anchor.number >= (tip.number - anchor.number) / SPACING) chosen.push(anchor);
+    else if (anchor === floor || pins.has(anchor.number) || isOldestOf(anchor, sorted[index + 1], tip)) {
+      chosen.push(anchor);
+    }
     if (anchor === floor) break;
   }
   return chosen.length <= MAX_ANCHORS ? chosen : [...chosen.slice(0, MAX_ANCHORS - 1), ...chosen.slice(-1)];

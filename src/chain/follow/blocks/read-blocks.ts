@@ -1,6 +1,6 @@
 import type { FollowedSource } from '../../../store/chain/network-store.ts';
 import type { Outcomes } from '../../rpc/batch.ts';
-import { blockAt, type Call, logsOf, receiptOf } from '../../rpc/calls.ts';
+import { blockAt, type Call, logsOf, type Purpose, receiptOf } from '../../rpc/calls.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
 import type { Header, Log, LogFilter, Receipt } from '../../rpc/types.ts';
@@ -11,11 +11,15 @@ export type Blocks = {
   readonly from: number;
   readonly to: number;
   readonly sources: readonly FollowedSource[];
-  /** The block whose header has to come with the logs, at or above `to`. */
-  readonly check: number;
+  /** The block whose header has to come with the logs, at or above `to`; null for none. */
+  readonly check: number | null;
+  /** The hash of the only block, if the node is asked for it by its hash. */
+  readonly blockHash?: string;
   /** Transactions whose receipts are asked for with them. */
   readonly transactions?: readonly string[];
   readonly contractsPerCall?: number;
+  /** Why they are read; `logs` unless given. */
+  readonly purpose?: Purpose;
 };
 
 export type Reading = {
@@ -36,23 +40,25 @@ export function isRefusal(reading: Reading | Refusal): reading is Refusal {
 /** One batch. */
 export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
   const { from, to, sources, check, transactions = [] } = blocks;
-  const header = blockAt(check);
+  const header = check === null ? null : blockAt(check);
+  const { blockHash, purpose = 'logs' } = blocks;
   const filters = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall);
-  const logCalls = filters.map(logsOf);
+  const logCalls = filters.map((filter) => logsOf(blockHash === undefined ? filter : { ...filter, blockHash }));
   const receiptCalls = transactions.map((hash) => ({ hash, call: receiptOf(hash) }));
-  const outcomes = await sendUnlessTooLarge(node, [header, ...logCalls, ...receiptCalls.map(({ call }) => call)]);
+  const calls = [...(header === null ? [] : [header]), ...logCalls, ...receiptCalls.map(({ call }) => call)];
+  const outcomes = await sendUnlessTooLarge(node, calls, purpose);
   const asked = to - from + 1;
   if (outcomes === null) return refused(node, asked, 'too_large');
   const refusals = logCalls.flatMap((call) => outcomes.failure(call) ?? []);
   if (refusals.some(({ kind }) => kind === 'rpc_error')) return refused(node, asked, 'refused');
-  if (refusals.length > 0 || outcomes.failure(header) !== null) throw garbageFrom(node);
+  if (refusals.length > 0 || (header !== null && outcomes.failure(header) !== null)) throw garbageFrom(node);
   const lists = logCalls.map((call) => outcomes.value(call));
   const counts = filters.map((filter, at) => ({ filter, logs: lists[at]?.length ?? 0 }));
-  if (await isCutOff(node, counts)) return refused(node, asked, 'refused');
+  if (await isCutOff(node, counts, purpose)) return refused(node, asked, 'refused');
   if (filters.length > 0) node.logRange.noteSuccess(asked, Math.max(...lists.map(({ length }) => length)));
   const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
   return {
-    header: outcomes.value(header),
+    header: header === null ? null : outcomes.value(header),
     logs: checkedLogs(node, lists.flat()),
     receipts: new Map(receipts.map(({ hash, call }) => [hash, outcomes.value(call)])),
   };
@@ -69,14 +75,12 @@ const ROUND_COUNTS: ReadonlySet<number> = new Set([100, 500, 1_000, 2_000, 5_000
 type Count = { readonly filter: LogFilter; readonly logs: number };
 
 /** Whether the node left logs out of a list with exactly as many as a limit allows: the halves of its blocks then have more. */
-async function isCutOff(node: Node, counts: readonly Count[]): Promise<boolean> {
+async function isCutOff(node: Node, counts: readonly Count[], purpose: Purpose): Promise<boolean> {
   let doubtful = counts.filter(isDoubtful);
   while (doubtful.length > 0) {
     const halves = doubtful.map(({ filter, logs }) => ({ logs, parts: halvesOf(filter) }));
-    const outcomes = await sendUnlessTooLarge(
-      node,
-      halves.flatMap(({ parts }) => parts.map(({ call }) => call)),
-    );
+    const calls = halves.flatMap(({ parts }) => parts.map(({ call }) => call));
+    const outcomes = await sendUnlessTooLarge(node, calls, purpose);
     if (outcomes === null) return true;
     const next: Count[] = [];
     for (const { logs, parts } of halves) {
@@ -103,9 +107,13 @@ function halvesOf(filter: LogFilter): { readonly filter: LogFilter; readonly cal
   return parts.map((part) => ({ filter: part, call: logsOf(part) }));
 }
 
-async function sendUnlessTooLarge(node: Node, calls: readonly Call<unknown>[]): Promise<Outcomes | null> {
+async function sendUnlessTooLarge(
+  node: Node,
+  calls: readonly Call<unknown>[],
+  purpose: Purpose,
+): Promise<Outcomes | null> {
   try {
-    return await node.send(calls);
+    return await node.send(calls, purpose);
   } catch (error) {
     if (error instanceof RpcFailure && error.kind === 'too_large') return null;
     throw error;

@@ -15,7 +15,7 @@ async function showStatus(options: OptionValues): Promise<void> {
   const list = await client.chains.list();
   if (json) return printJson(list);
   printTable(
-    ['network', 'state', 'head', 'tip', 'behind', 'safe', 'final', 'last poll'],
+    ['network', 'state', 'head', 'tip', 'behind', 'safe', 'final', 'newest block'],
     list.chains.map((chain) => [
       `${chain.networkId} ${chain.name}`,
       paintState(chain),
@@ -24,7 +24,7 @@ async function showStatus(options: OptionValues): Promise<void> {
       chain.lagBlocks === null ? '–' : `${chain.lagBlocks} blocks`,
       show(chain.safe),
       show(chain.final),
-      chain.lagSeconds === null ? 'never' : `${chain.lagSeconds} s ago`,
+      chain.headAgeSeconds === null ? 'never' : `${chain.headAgeSeconds} s ago`,
     ]),
     'No network is followed. The operator names their nodes in the setting CHAIN_RPC.',
     { shorten: { network: 8 }, leaveOut: ['safe', 'head'] },
@@ -39,11 +39,13 @@ async function showStatus(options: OptionValues): Promise<void> {
 function printNodes(nodes: readonly ChainNode[]): void {
   printLine();
   printTable(
-    ['node', 'state', 'head', 'last error', 'last response'],
-    nodes.map(({ name, state, head, lastError, dateLastOk }) => [
+    ['node', 'state', 'head', 'behind', 'final', 'last error', 'last response'],
+    nodes.map(({ name, state, head, behindBlocks, finalized, lastError, dateLastOk }) => [
       name,
       paint(state, state === 'ok' ? 'green' : state === 'behind' ? 'yellow' : 'red'),
       show(head),
+      behindBlocks === null ? '–' : `${behindBlocks} blocks`,
+      show(finalized),
       lastError ?? '–',
       showDate(dateLastOk),
     ]),

@@ -40,11 +40,13 @@ const STATES: Readonly<Record<Chain['state'], { label: string; tone: Tone; icon:
   starting: { label: 'Starting', tone: 'info', icon: 'clock' },
   following: { label: 'Following', tone: 'good', icon: 'check' },
   behind: { label: 'Behind', tone: 'warning', icon: 'alert' },
+  stalled: { label: 'Stalled', tone: 'bad', icon: 'alert' },
+  disagreeing: { label: 'Disagreeing', tone: 'bad', icon: 'alert' },
   halted: { label: 'Halted', tone: 'bad', icon: 'pause' },
 };
 
 function Strip({ chain }: { chain: Chain }) {
-  const { networkId, state, reason, head, safe, final, lagBlocks, lagSeconds, nodes } = chain;
+  const { networkId, state, reason, head, safe, final, lagBlocks, headAgeSeconds, nodes } = chain;
   const { label, tone, icon } = STATES[state];
   const unhealthy = nodes.filter((node) => node.state !== 'ok');
   const id = `network-${networkId}`;
@@ -63,11 +65,11 @@ function Strip({ chain }: { chain: Chain }) {
         <Figure name="Safe" title="The newest block that the network calls safe" value={countText(safe)} />
         <Figure name="Final" title="The newest block that cannot be undone" value={countText(final)} />
         <Figure name="Lag" title="Blocks that are not read yet" value={blocksText(lagBlocks)} />
-        <Figure name="Last read" title="The last time that the network was read" value={agoText(lagSeconds)} />
+        <Figure name="Newest block" title="Age of the newest block" value={agoText(headAgeSeconds)} />
       </dl>
       {state === 'halted' ? <Halted networkId={networkId} reason={reason} /> : null}
       {/* Where blocks are not read yet, the lag says so. */}
-      {state === 'behind' && reason !== null && !lagBlocks ? <p class="network-note small">{reason}</p> : null}
+      {state !== 'halted' && reason !== null && !lagBlocks ? <p class="network-note small">{reason}</p> : null}
       {unhealthy.length === 0 ? null : <UnhealthyNodes nodes={unhealthy} total={nodes.length} />}
     </li>
   );
@@ -110,6 +112,9 @@ function Halted({ networkId, reason }: { networkId: number; reason: string | nul
 const NODE_STATES: Readonly<Record<ChainNode['state'], string>> = {
   ok: 'healthy',
   behind: 'behind the others',
+  frozen: 'frozen: its newest block stays the same',
+  final_not_credible: 'not saying what is final',
+  implausible: 'ahead of every other node',
   failing: 'failing',
   wrong_chain: 'on another network',
 };

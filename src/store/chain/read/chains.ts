@@ -19,6 +19,12 @@ const shownColumns = networkTable.pick([
   'haltedAtMs',
   'haltedReason',
   'nodes',
+  'headS',
+  'headChangedAtMs',
+  'finalLagMs',
+  'stalledReason',
+  'stalledNode',
+  'witnessesNeeded',
 ]);
 
 /** Well above the time between two polls, and above that of a lease that another instance takes over. */
@@ -42,21 +48,35 @@ export async function readChains(db: Database, networkIds: readonly number[]): P
 function toChain(networkId: number, row: RowOf<typeof shownColumns> | undefined, nowMs: number): Chain {
   const { tipNumber: tip = null, head = null, safe = null, final = null, polledAtMs = null } = row ?? {};
   const lagBlocks = tip === null || head === null ? null : Math.max(0, head - tip);
+  const { headS = null, blockTimeMs = null, finalLagMs = null, witnessesNeeded = null } = row ?? {};
   const lagMs = polledAtMs === null ? null : Math.max(0, nowMs - polledAtMs);
-  const lagSeconds = lagMs === null ? null : Math.floor(lagMs / 1000);
+  const headAgeSeconds = ageOf(headS, nowMs);
+  const finalDepth = head === null || final === null ? null : head - final;
+  const hasFinalAge = headAgeSeconds !== null && finalDepth !== null && blockTimeMs !== null;
+  const nodes = nodesOf(row?.nodes ?? null, nowMs);
+  const isPresent = ({ state }: Chain['nodes'][number]) => state === 'ok';
   return {
     networkId,
     name: networkName(networkId),
-    ...stateOf(row, lagBlocks, lagMs),
-    ...{ head, safe, final, tip, lagBlocks, lagSeconds },
-    nodes: nodesOf(row?.nodes ?? null),
+    ...stateOf(row, lagBlocks, lagMs, nowMs),
+    ...{ head, safe, final, tip, lagBlocks, lagSeconds: headAgeSeconds, dateHead: headS, headAgeSeconds },
+    finalAgeSeconds: hasFinalAge ? headAgeSeconds + Math.round((finalDepth * blockTimeMs) / 1000) : null,
+    usualFinalSeconds: finalLagMs === null ? null : Math.round(finalLagMs / 1000),
+    witnesses: witnessesNeeded === null ? null : { needed: witnessesNeeded, present: nodes.filter(isPresent).length },
+    nodes,
   };
+}
+
+/** Blocks may have a timestamp that is a little ahead of the clock. */
+function ageOf(timestampS: number | null, nowMs: number): number | null {
+  return timestampS === null ? null : Math.max(0, Math.floor(nowMs / 1000 - timestampS));
 }
 
 function stateOf(
   row: RowOf<typeof shownColumns> | undefined,
   lagBlocks: number | null,
   lagMs: number | null,
+  nowMs: number,
 ): Pick<Chain, 'state' | 'reason'> {
   if (row !== undefined && row.haltedAtMs !== null) return { state: 'halted', reason: row.haltedReason };
   if (row === undefined || lagMs === null) return { state: 'starting', reason: null };
@@ -67,15 +87,36 @@ function stateOf(
   if (lagBlocks !== null && lagBlocks > 0) {
     return { state: 'behind', reason: `${lagBlocks} ${lagBlocks === 1 ? 'block is' : 'blocks are'} not read yet.` };
   }
-  return { state: 'following', reason: null };
+  const headAge = ageOf(row.headS, nowMs) ?? 0;
+  const isUnchanged = row.headChangedAtMs !== null && nowMs - row.headChangedAtMs > lateMs;
+  if (isUnchanged && headAge * 1000 > lateMs) {
+    return { state: 'stalled', reason: `The newest block of every node is at least ${headAge} seconds old.` };
+  }
+  return TROUBLES[row.stalledReason ?? 'none']?.(row.stalledNode) ?? { state: 'following', reason: null };
 }
 
-function nodesOf(json: string | null): Chain['nodes'] {
+type Shown = Pick<Chain, 'state' | 'reason'>;
+
+const TROUBLES: Readonly<Record<string, (node: string | null) => Shown>> = {
+  nodes_disagree: () => ({
+    state: 'disagreeing',
+    reason: 'The nodes have different blocks at the same height, and no branch has a quorum.',
+  }),
+  final_waits: (node) => ({
+    state: 'following',
+    reason: `Payments wait for finality, because too few nodes say what is final${node === null ? '' : `: see ${node}`}.`,
+  }),
+};
+
+function nodesOf(json: string | null, nowMs: number): Chain['nodes'] {
   const nodes = json === null ? [] : (JSON.parse(json) as NodeHealth[]);
-  return nodes.map(({ name, state, head, lastError, lastOkAtMs }) => ({
+  return nodes.map(({ name, state, head, headS, behindBlocks, finalized, lastError, lastOkAtMs }) => ({
     name,
     state,
     head,
+    behindBlocks,
+    headAgeSeconds: ageOf(headS, nowMs),
+    finalized,
     lastError,
     dateLastOk: lastOkAtMs === null ? null : Math.floor(lastOkAtMs / 1000),
   }));

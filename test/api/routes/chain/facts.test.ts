@@ -8,6 +8,7 @@ import { NO_LIMITS, type Step } from '../../../../src/store/chain/network-store.
 import { NetworkStore } from '../../../../src/store/chain/networks.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
+import { CONFIRMED, PLAIN_STEP } from '../../../support/chain/steps.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
@@ -55,7 +56,7 @@ onSuiteEngine('facts', (store) => {
       if (lease === null) throw new Error('another instance holds the lease');
       const tip = { number: head, hash: at(head).blockHash };
       const levels = { head, safe: null, final: null, rangeBlocks: 1, blockTimeMs: 2_000 };
-      const none = { changes, backfilled: [], asked: [], nodes: [] };
+      const none = { ...PLAIN_STEP, changes, backfilled: [], asked: [], nodes: [] };
       expect(await networks.commit(lease, { tip, anchors: [tip], ...levels, ...none, ...more })).toBe(true);
       const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
       const options = { acceptQueue, isFull: async () => false, firstDelayMs: 0, onTask: () => undefined };
@@ -81,7 +82,7 @@ onSuiteEngine('facts', (store) => {
     ];
     await step(
       20,
-      facts.map((fact) => ({ change: 'seen', fact })),
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
       { final: 10 },
     );
     const ids = facts.map(({ factId }) => factId);
@@ -129,7 +130,7 @@ onSuiteEngine('facts', (store) => {
     await register(store.db, tenant.entityId, postUrl, pairs);
     const fact = found(tenant, networkId, at(10));
     const key = { entityId: fact.entityId, factId: fact.factId };
-    await step(10, [{ change: 'seen', fact }]);
+    await step(10, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     await step(11, [{ change: 'lost', lostAtHead: 11, ...key }]);
     await step(12, [{ change: 'moved', position: at(12, 'b'), ...key }]);
     await step(30, [], { final: 20 });
@@ -158,7 +159,7 @@ onSuiteEngine('facts', (store) => {
   test('404 for the fact of another entity, for an unknown one, and for a text that is no id', async () => {
     const { networkId, tenant, app, step } = await setUp();
     const fact = found(tenant, networkId, at(10));
-    await step(10, [{ change: 'seen', fact }]);
+    await step(10, [{ change: 'seen', fact, evidence: CONFIRMED }]);
     const stranger = await createTenant(store.db);
     await expectProblem(await call(app, stranger, `${FACTS}/${fact.factId}`), 'not_found');
     for (const id of [`fct_${'z'.repeat(26)}`, 'fct_', '0x12', '%00']) {
@@ -198,7 +199,10 @@ onSuiteEngine('facts', (store) => {
 
   test('networks are those of CHAIN_RPC, in its order, with where they stand', async () => {
     const { networkId, tenant, app, step } = await setUp();
-    const unread = { reason: null, head: null, safe: null, final: null, tip: null, lagBlocks: null, lagSeconds: null };
+    const unread = {
+      ...{ reason: null, head: null, safe: null, final: null, tip: null, lagBlocks: null, lagSeconds: null },
+      ...{ dateHead: null, headAgeSeconds: null, finalAgeSeconds: null, usualFinalSeconds: null, witnesses: null },
+    };
     expect(await chains(app, tenant)).toEqual([
       { networkId, name: `Network ${networkId}`, state: 'starting', ...unread, nodes: [] },
       { networkId: 1, name: 'Ethereum', state: 'starting', ...unread, nodes: [] },
@@ -206,15 +210,26 @@ onSuiteEngine('facts', (store) => {
     const node = {
       name: `${networkId}#1`,
       state: 'failing',
-      head: 99,
+      ...{ head: 99, headS: 5, behindBlocks: 1, finalized: 80 },
       lastError: 'timeout',
       lastOkAtMs: 5_000,
       limits: NO_LIMITS,
     } as const;
-    await step(100, [], { safe: 90, final: 80, nodes: [node] });
-    const levels = { head: 100, safe: 90, final: 80, tip: 100, lagBlocks: 0, lagSeconds: expect.any(Number) };
-    const nodes = [{ name: node.name, state: 'failing', head: 99, lastError: 'timeout', dateLastOk: 5 }];
-    expect((await chains(app, tenant))[0]).toMatchObject({ state: 'following', reason: null, ...levels, nodes });
+    const headS = Math.floor(Date.now() / 1000) - 30;
+    await step(100, [], { safe: 90, final: 80, nodes: [node], headS, finalLagMs: 40_000, witnessesNeeded: 2 });
+    const levels = { head: 100, safe: 90, final: 80, tip: 100, lagBlocks: 0, dateHead: headS };
+    const nodes = [
+      {
+        ...{ name: node.name, state: 'failing', head: 99, behindBlocks: 1, finalized: 80, lastError: 'timeout' },
+        ...{ dateLastOk: 5, headAgeSeconds: expect.any(Number) },
+      },
+    ];
+    const [chain] = await chains(app, tenant);
+    expect(chain).toMatchObject({ state: 'following', reason: null, ...levels, nodes });
+    expect(chain).toMatchObject({ usualFinalSeconds: 40, witnesses: { needed: 2, present: 0 } });
+    // The age is that of the block, and not that of the last poll.
+    expect(chain?.headAgeSeconds).toBeGreaterThanOrEqual(30);
+    expect(chain?.finalAgeSeconds).toBe((chain?.headAgeSeconds ?? 0) + 40);
     expect(await chains(testApp(store.db), tenant)).toEqual([]);
   });
 

@@ -9,6 +9,9 @@ const NETWORK_TABLES: readonly string[] = [
   // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
   // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
   // only rise. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
+  // `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell saw another head. The columns
+  // `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms` its usual time. A network is
+  // in trouble since `stalled_since_ms`; after some minutes, an alert says so.
   `create table chains (
     network_id bigint primary key,
     token bigint not null default 0,
@@ -25,7 +28,29 @@ const NETWORK_TABLES: readonly string[] = [
     polled_at_ms bigint,
     halted_at_ms bigint,
     halted_reason text,
-    nodes text
+    nodes text,
+    head_s bigint,
+    head_changed_at_ms bigint,
+    least_final_depth bigint,
+    least_next_depth bigint,
+    least_since_ms bigint,
+    final_lag_ms bigint,
+    witnesses_needed bigint,
+    stalled_since_ms bigint,
+    stalled_reason text,
+    stalled_node text,
+    is_stall_alerted smallint not null default 0
+  )`,
+  // Alerts about a network that are still to be queued, in the order of `no`. Without an entity, an alert is for every entity
+  // with a source on the network, and `alerted_to` is the last one that has it.
+  `create table chain_alerts (
+    network_id bigint not null,
+    no bigint not null,
+    entity_id text collate "binary",
+    event text not null,
+    about text not null,
+    alerted_to text collate "binary" not null,
+    primary key (network_id, no)
   )`,
   // An anchor is a block that was canonical when it was read.
   `create table chain_anchors (
@@ -84,7 +109,8 @@ function factTables({ uuid }: Dialect): string[] {
     // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
     // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
     // the fact was first seen: each webhook gets it at the finality that it had then. `asked_at_ms` says when a node was last
-    // asked for the transaction of a held event without a block; null if no one has to ask.
+    // asked for the transaction of a held event without a block; null if no one has to ask. `votes` has the nodes that showed
+    // or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it.
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -106,11 +132,15 @@ function factTables({ uuid }: Dialect): string[] {
       seen_revision bigint not null default 0,
       asked_at_ms bigint,
       fields text not null,
+      votes text,
+      is_disputed smallint not null default 0,
       created_at_ms bigint not null,
       changed_at_ms bigint not null,
       primary key (entity_id, id)
     )`,
     'create index facts_by_block on facts (network_id, block_number)',
+    // Few facts: those that are not final yet.
+    `create index facts_seen on facts (network_id, block_number) where state = 'seen'`,
     `create index facts_lost on facts (network_id) where state = 'lost'`,
     'create index facts_asked on facts (network_id, asked_at_ms) where asked_at_ms is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',

@@ -1,0 +1,141 @@
+import type { BlockRef } from '../../../domain/chain/facts.ts';
+import { blockAt, type Call, taggedBlock } from '../../rpc/calls.ts';
+import { RpcFailure } from '../../rpc/failures.ts';
+import type { Node } from '../../rpc/node.ts';
+import { floorIndex } from '../blocks/anchors.ts';
+import type { Poll } from '../poll.ts';
+import type { Witness } from './witness.ts';
+import { Witnesses } from './witnesses.ts';
+
+/**
+ * Asks the nodes other than the leader where they stand, and chooses the leader. The leader stays for some time unless it
+ * fails, lags or freezes, so that small differences between nodes do not make Paybell change back and forth.
+ */
+
+/** How often the other nodes are asked for their heads while nothing else makes it necessary. */
+const HEADS_MS = 60_000;
+const LEADS_MS = 30_000;
+const LAG_BLOCKS = 2;
+
+/** Whether the leader gives a reason to ask the others: it stands still, is behind the tip, or it is time. */
+export function areHeadsDue({ follow, state }: Poll, isBehind: boolean): boolean {
+  const { memory, witnesses, nodes, clock } = follow;
+  if (nodes.count === 1) return false;
+  const nowMs = clock.nowMs();
+  if (isBehind || nowMs - memory.headsAskedAtMs >= HEADS_MS) return true;
+  const { preferred } = nodes;
+  const changedAtMs = preferred === undefined ? nowMs : witnesses.of(preferred).changedAtMs;
+  const frozenMs = Witnesses.frozenMs(state.blockTimeMs);
+  // The longer the head stands still, the less often the others are asked: at first after three block times.
+  const waitMs = Math.min(HEADS_MS, Math.max(frozenMs, (memory.headsAskedAtMs - changedAtMs) / 2));
+  return nowMs - changedAtMs >= frozenMs && nowMs - memory.headsAskedAtMs >= waitMs;
+}
+
+/** Asks the other nodes for their heads, and for what they call final if `withTags`. A node that fails is passed over. */
+export async function askOthers(poll: Poll, leader: Node, withTags: boolean): Promise<void> {
+  const { memory, nodes, clock } = poll.follow;
+  memory.headsAskedAtMs = clock.nowMs();
+  await Promise.all(nodes.others(leader).map((node) => askOne(poll, node, withTags)));
+}
+
+async function askOne(poll: Poll, node: Node, withTags: boolean): Promise<void> {
+  const { witnesses } = poll.follow;
+  const witness = witnesses.of(node);
+  const [latest, finalized, safe] = [taggedBlock('latest'), taggedBlock('finalized'), taggedBlock('safe')];
+  const floor = witness.isOnOtherChain ? floorOf(poll) : null;
+  const atFloor = floor === null ? null : blockAt(floor.number);
+  const calls: Call<unknown>[] = [
+    latest,
+    ...(withTags ? [finalized, safe] : []),
+    ...(atFloor === null ? [] : [atFloor]),
+  ];
+  try {
+    const outcomes = await node.send(calls, withTags ? 'finality' : 'head');
+    const head = outcomes.value(latest);
+    if (head === null) return;
+    witnesses.noteHead(node, head);
+    if (withTags) {
+      const tags = { finalized: outcomes.valueOrNull(finalized), safe: outcomes.valueOrNull(safe) };
+      witnesses.noteTags(node, head, tags);
+    }
+    if (atFloor !== null && outcomes.valueOrNull(atFloor)?.hash === floor?.hash) witness.isOnOtherChain = false;
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw error;
+  }
+}
+
+function floorOf({ state }: Poll) {
+  return state.anchors[floorIndex(state.anchors, state.final)] ?? null;
+}
+
+/** Chooses the leader among the nodes that can be asked. Returns whether it is another one now. */
+export async function elect(poll: Poll, leader: Node): Promise<boolean> {
+  const { witnesses, nodes, clock } = poll.follow;
+  witnesses.assess(poll.state.blockTimeMs, poll.lease.nowMs);
+  const current = witnesses.of(leader);
+  const isFrozen = current.isFrozen(Witnesses.frozenMs(poll.state.blockTimeMs));
+  const isBad = current.isImplausible || witnesses.isDistrusted(current);
+  const stays = clock.nowMs() - witnesses.ledSinceMs < LEADS_MS && !isFrozen;
+  const lead = ({ head }: Witness) => (head?.number ?? 0) - (current.head?.number ?? 0);
+  const candidates = nodes
+    .others(leader)
+    .map((node) => witnesses.of(node))
+    .filter((witness) => !witness.isOnOtherChain && !witness.isImplausible && !witnesses.isDistrusted(witness))
+    // Almost any node is better than one that lies.
+    .filter((witness) => current.isImplausible || lead(witness) >= (isBad ? -LAG_BLOCKS : stays ? LAG_BLOCKS : 1))
+    .sort((a, b) => lead(b) - lead(a));
+  for (const { node } of candidates) {
+    if (!isFrozen && !(await hasOurBranch(poll, node))) continue;
+    witnesses.lead(node);
+    return true;
+  }
+  return false;
+}
+
+/** Whether the node has the newest anchor that it can have. A node with another block there is on another branch. */
+async function hasOurBranch({ state, follow }: Poll, node: Node): Promise<boolean> {
+  const { head } = follow.witnesses.of(node);
+  const anchor = state.anchors.find(({ number }) => number <= (head?.number ?? 0));
+  if (anchor === undefined) return true;
+  if (head?.hash === anchor.hash || head?.parentHash === anchor.hash) return true;
+  const call = blockAt(anchor.number);
+  try {
+    return (await node.send([call], 'head')).valueOrNull(call)?.hash === anchor.hash;
+  } catch (error) {
+    if (error instanceof RpcFailure) return false;
+    throw error;
+  }
+}
+
+/**
+ * Whether to follow a node that has replaced a stored block. A quorum on other blocks is followed; with fewer, the branch that
+ * is stored stays while a node that moves still has it, and that node leads. Without such a node the leader is followed.
+ */
+export async function mayFollowFork(poll: Poll, leader: Node, replaced: BlockRef, head: number): Promise<boolean> {
+  const { witnesses, nodes } = poll.follow;
+  const { blockTimeMs } = poll.state;
+  if (nodes.count === 1) return true;
+  const call = () => blockAt(replaced.number);
+  const asked = nodes.others(leader).filter((node) => !witnesses.of(node).isOnOtherChain);
+  const hashes = await Promise.all(asked.map((node) => hashAt(node, call())));
+  const isStill = (node: Node) => {
+    const witness = witnesses.of(node);
+    return witness.isFrozen(Witnesses.frozenMs(blockTimeMs)) && (witness.head?.number ?? 0) < head;
+  };
+  const staying = asked.filter((node, index) => hashes[index] === replaced.hash && !isStill(node));
+  const moved = 1 + hashes.filter((hash) => hash !== null && hash !== replaced.hash).length;
+  const [first] = staying;
+  poll.follow.memory.isDisagreeing = first !== undefined && moved < witnesses.quorum;
+  if (first === undefined || moved >= witnesses.quorum) return true;
+  witnesses.lead(first);
+  return false;
+}
+
+async function hashAt(node: Node, call: ReturnType<typeof blockAt>): Promise<string | null> {
+  try {
+    return (await node.send([call], 'head')).valueOrNull(call)?.hash ?? null;
+  } catch (error) {
+    if (error instanceof RpcFailure) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import type { BlockRef } from '../../../domain/chain/facts.ts';
+import { credibleClaim } from '../../../domain/chain/witnesses.ts';
+import type { NodeState } from '../../../store/chain/network-store.ts';
+import type { Node } from '../../rpc/node.ts';
+import type { Header } from '../../rpc/types.ts';
+
+/** The blocks that one node calls final and safe. */
+export type Tags = { readonly finalized: Header | null; readonly safe: Header | null };
+
+export type ClaimRules = {
+  /** The least distance of a claim from its claimant's head. */
+  readonly leastDepth: number;
+  /** `CHAIN_FINALITY`: the depth that the operator calls final if a node does not say it; null for none. */
+  readonly finalityDepth: number | null;
+};
+
+type Claim = {
+  readonly head: number;
+  readonly final: number | null;
+  readonly safe: number | null;
+  /** The blocks that the node named, which show on which branch it is. */
+  readonly blocks: readonly BlockRef[];
+};
+
+/** A node that lags by this many blocks says nothing about finality. */
+const FAR_BEHIND_BLOCKS = 10;
+/** A head that is this much older than the highest is the head of a node that lags. */
+const BEHIND_BLOCKS = 2;
+/** For so long, a node that fails, lags or makes no credible claim still counts for the quorum. */
+const ABSENT_AFTER_MS = 600_000;
+
+/** The newest answers of one node, and since when it has been useless for finality. */
+export class Witness {
+  head: Header | null = null;
+  /** Blocks from its head to the highest head that was known at that moment. */
+  behindBlocks = 0;
+  /** The newest block that the node calls final, whether or not that is credible. */
+  finalized: number | null = null;
+  /** Whether it has another block at finality. */
+  isOnOtherChain = false;
+  isImplausible = false;
+  /** When the node showed a log that most nodes deny. */
+  inventedAtMs = Number.NEGATIVE_INFINITY;
+  answeredAtMs = Number.NEGATIVE_INFINITY;
+  /** When its head was first seen. */
+  changedAtMs = Number.NEGATIVE_INFINITY;
+  #claim: Claim | null = null;
+  /** The claim of the last answer with a lower head. */
+  #earlier: Claim | null = null;
+  #uselessSinceMs: number | null = null;
+
+  constructor(readonly node: Node) {}
+
+  noteHead(head: Header, highest: number, nowMs: number): void {
+    if (head.hash !== this.head?.hash) this.changedAtMs = nowMs;
+    this.head = head;
+    this.behindBlocks = Math.max(0, highest - head.number);
+    this.answeredAtMs = nowMs;
+  }
+
+  /** The newest answer counts, even if it claims less than the one before. */
+  noteTags(head: Header, { finalized, safe }: Tags, { leastDepth, finalityDepth }: ClaimRules): void {
+    const operatorsFinal = finalityDepth === null ? null : Math.max(0, head.number - finalityDepth);
+    const claim: Claim = {
+      head: head.number,
+      final: credibleClaim(finalized?.number ?? null, head.number, leastDepth) ?? operatorsFinal,
+      safe: credibleClaim(safe?.number ?? null, head.number, Math.min(leastDepth, 1)),
+      blocks: [finalized, safe].filter((header) => header !== null),
+    };
+    if (this.#claim !== null && this.#claim.head < claim.head) this.#earlier = this.#claim;
+    this.#claim = claim;
+    this.finalized = finalized?.number ?? null;
+  }
+
+  get hasClaimed(): boolean {
+    return this.#claim !== null;
+  }
+
+  get final(): number | null {
+    return this.#claim?.final ?? null;
+  }
+
+  get safe(): number | null {
+    return this.#claim?.safe ?? null;
+  }
+
+  /** Whether the node named another block than one of these for the same height: its claims are about another branch. */
+  isOnOtherBranch(anchors: readonly BlockRef[]): boolean {
+    const named = this.#claim?.blocks ?? [];
+    return named.some(({ number, hash }) => anchors.some((anchor) => anchor.number === number && anchor.hash !== hash));
+  }
+
+  /** The head at the moment of the claim. */
+  get claimHead(): number {
+    return this.#claim?.head ?? 0;
+  }
+
+  /** The claim that the node has made at two heads; a node that speaks alone has to. */
+  get repeatedFinal(): number | null {
+    const before = this.#earlier?.final ?? null;
+    return before === null || this.final === null ? null : Math.min(before, this.final);
+  }
+
+  /** Whether the node has stood still for this long, as far as its answers show. */
+  isFrozen(frozenMs: number): boolean {
+    return this.answeredAtMs - this.changedAtMs >= frozenMs;
+  }
+
+  /** Notes whether the node is of use for finality now. */
+  assess(nowMs: number): void {
+    const isUseless =
+      this.node.contact.state !== 'ok' ||
+      this.behindBlocks >= FAR_BEHIND_BLOCKS ||
+      (this.#claim !== null && this.#claim.final === null);
+    if (!isUseless) this.#uselessSinceMs = null;
+    else this.#uselessSinceMs ??= nowMs;
+  }
+
+  /** Whether the node fails, lags far behind, or makes no credible claim. */
+  get isUseless(): boolean {
+    return this.#uselessSinceMs !== null;
+  }
+
+  /** Whether the node does not count for the quorum. A node of another chain never does. */
+  isAbsent(nowMs: number): boolean {
+    if (this.isOnOtherChain || this.node.contact.state === 'wrong_chain') return true;
+    return this.#uselessSinceMs !== null && nowMs - this.#uselessSinceMs >= ABSENT_AFTER_MS;
+  }
+
+  stateAt(frozenMs: number): NodeState {
+    const { state } = this.node.contact;
+    if (this.isOnOtherChain) return 'wrong_chain';
+    if (state !== 'ok') return state;
+    if (this.isImplausible) return 'implausible';
+    if (this.behindBlocks > 0 && this.isFrozen(frozenMs)) return 'frozen';
+    if (this.behindBlocks >= BEHIND_BLOCKS) return 'behind';
+    return this.#claim !== null && this.#claim.final === null ? 'final_not_credible' : 'ok';
+  }
+}

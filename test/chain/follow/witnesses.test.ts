@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'bun:test';
+import { FollowedChain } from '../../support/chain/followed-chain.ts';
+import { ModelChain, wordOf } from '../../support/chain/model-chain.ts';
+import { modelSource, TOPIC } from '../../support/chain/model-decoder.ts';
+import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { type Behaviour, MISBEHAVIOURS, WitnessTrial } from '../../support/chain/witness-trial.ts';
+import { suiteRuns } from '../../support/suite.ts';
+
+/** Nodes are witnesses: none of them decides alone what is final, which branch is followed, or whether a payment exists. */
+
+const SEEDS = Array.from({ length: suiteRuns(1, 8) }, (_, index) => index + 1);
+/** A node that says nothing usable about finality. Of two nodes, the other one waits for it. */
+const SILENT: ReadonlySet<Behaviour> = new Set(['freezes', 'calls its head final', 'calls nothing final', 'refuses']);
+/** The polls that finality may be late. */
+const LATE = 12;
+
+async function follow(nodes: readonly Behaviour[], seed: number) {
+  const trial = await new WitnessTrial({ nodes, seed }).run();
+  const { falseFinals, wrongFinals, falseRetractions, halts } = trial;
+  expect({ falseFinals, wrongFinals, falseRetractions, halts }).toEqual({
+    ...{ falseFinals: 0, wrongFinals: [], falseRetractions: 0, halts: 0 },
+  });
+  return trial;
+}
+
+const honest = (count: number) => Array<Behaviour>(count).fill('honest');
+
+describe.each([2, 3, 5])('with %d nodes', (count) => {
+  test.each(MISBEHAVIOURS)('of which the first %s, nothing is wrong and nothing is missing', async (behaviour) => {
+    for (const seed of SEEDS) {
+      const trial = await follow([behaviour, ...honest(count - 1)], seed);
+      expect(trial.mostBehind).toBeLessThanOrEqual(4);
+      expect(trial.missing).toEqual([]);
+      if (count > 2 || !SILENT.has(behaviour)) expect(trial.finalLate).toBeLessThanOrEqual(LATE);
+      else expect([...trial.reasons]).toContain('final_waits');
+    }
+  });
+});
+
+/** Five nodes tolerate two of any kind, and three tolerate two that do not say the same. */
+const PAIRS = MISBEHAVIOURS.flatMap((one, index) => MISBEHAVIOURS.slice(index).map((other) => [one, other] as const));
+const SHORT_PAIRS = PAIRS.filter((_, index) => index % 9 === 0);
+
+test.each(suiteRuns(0, 1) === 1 ? PAIRS : SHORT_PAIRS)(
+  'of five nodes, one that %s and one that %s change nothing',
+  async (one, other) => {
+    for (const seed of SEEDS) {
+      const trial = await follow([one, other, ...honest(3)], seed);
+      expect(trial.mostBehind).toBeLessThanOrEqual(4);
+      expect(trial.missing).toEqual([]);
+    }
+  },
+);
+
+test.each(['calls its head final', 'calls a block two deep final', 'calls a block nine deep final'])(
+  'a lone node that suddenly %s makes nothing final too early',
+  async (behaviour) => {
+    for (const seed of SEEDS) await follow([behaviour], seed);
+  },
+);
+
+test('a lone node that freezes stalls the network, and it is not called followed', async () => {
+  const trial = await follow(['freezes'], 1);
+  expect([...trial.reasons]).toContain('head_old');
+});
+
+function network(...faults: Partial<Faults>[]) {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const nodes = faults.map((each) => new ModelNode(chain, each));
+  const exchanges = nodes.map(({ exchange }) => exchange);
+  const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
+  return { chain, nodes, followed, store: followed.store };
+}
+
+async function payAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
+  for (let block = 0; block < blocks; block++) {
+    followed.chain.mine([followed.payment()]);
+    await followed.poll();
+  }
+}
+
+describe('the leader', () => {
+  test('that stops without an error is left within three block times', async () => {
+    const { chain, nodes, followed, store } = network({}, {});
+    await payAndPoll(followed, 20);
+    const [first, second] = nodes;
+    first?.freeze();
+    const before = second?.requests ?? 0;
+    for (let block = 1; block <= 4; block++) {
+      chain.mine([followed.payment()]);
+      await followed.poll();
+      if (store.state.tip?.number === chain.head) break;
+      expect(block).toBeLessThanOrEqual(3);
+    }
+    expect(store.state.tip?.number).toBe(chain.head);
+    expect(second?.requests).toBeGreaterThan(before);
+    await payAndPoll(followed, 8);
+    expect(store.steps.at(-1)?.nodes.map(({ state }) => state)).toEqual(['frozen', 'ok']);
+    expect(followed.mistakes()).toEqual([]);
+  });
+
+  test('stays for half a minute if another node is only one block ahead', async () => {
+    const { nodes, followed } = network({}, {});
+    await payAndPoll(followed, 20);
+    const [first, second] = nodes;
+    if (first === undefined || second === undefined) throw new Error('There are two nodes');
+    first.faults.lag = 1;
+    await payAndPoll(followed, 10);
+    expect(followed.nodes.preferred?.name).toBe('1#2');
+    first.faults.lag = 0;
+    second.faults.lag = 1;
+    await payAndPoll(followed, 4);
+    expect(followed.nodes.preferred?.name).toBe('1#2');
+    await payAndPoll(followed, 20);
+    expect(followed.nodes.preferred?.name).toBe('1#1');
+  });
+
+  test('is not a node whose head is far above all others', async () => {
+    const { chain, followed, store } = network({}, {});
+    const other = new ModelChain();
+    other.mineEmpty(5_000);
+    const liar = new ModelNode(other);
+    const three = new FollowedChain(chain, {
+      nodes: [liar.exchange, new ModelNode(chain).exchange, new ModelNode(chain).exchange],
+      store,
+    });
+    await payAndPoll(followed, 5);
+    await payAndPoll(three, 40);
+    expect(three.mistakes()).toEqual([]);
+    expect(store.state.haltedAtMs).toBeNull();
+  });
+
+  test('is asked for, although the clock of this machine is behind', async () => {
+    const { followed } = network({ aheadS: 200_000_000 }, { aheadS: 200_000_000 });
+    await payAndPoll(followed, 30);
+    expect(followed.mistakes()).toEqual([]);
+  });
+});
+
+describe('the branch', () => {
+  test('that two of three nodes have is followed, whichever node leads', async () => {
+    const { chain, nodes, followed, store } = network({}, {}, {});
+    await payAndPoll(followed, 20);
+    const [first] = nodes;
+    const left = followed.payment();
+    chain.mine([left]);
+    first?.freeze();
+    await followed.poll();
+    chain.fork(1, [[followed.payment()], [followed.payment()]]);
+    await payAndPoll(followed, 6);
+    expect(store.state.tip?.number).toBe(chain.head);
+    expect(followed.mistakes().filter((mistake) => !mistake.startsWith('extra'))).toEqual([]);
+  });
+});
+
+const FAKE = { address: modelSource().contract, topics: [TOPIC], data: wordOf(0xfa_fa_fa) };
+const FAKE_HASH = wordOf(0xfa_ce);
+
+/** Adds a log to block 45. */
+const invents: Faults['invents'] = ({ number, hash }) =>
+  number === 45 ? [{ ...FAKE, blockNumber: number, blockHash: hash, transactionHash: FAKE_HASH, logIndex: 99 }] : [];
+
+function fakeOf({ store }: FollowedChain) {
+  const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === FAKE_HASH);
+  return fact && { state: fact.state, isDisputed: fact.isDisputed, votes: fact.votes };
+}
+
+describe('a log that one node invents in a real block', () => {
+  test.each([
+    ['leader', [{ invents }, {}]],
+    ['other', [{}, { invents }]],
+  ])('is disputed with two nodes, if the %s does it', async (_, faults) => {
+    const { followed, store } = network(...faults);
+    await payAndPoll(followed, 60);
+    expect(fakeOf(followed)).toMatchObject({ state: 'seen', isDisputed: true });
+    expect(store.state.final).toBeGreaterThan(50);
+    expect(store.counts.retracted).toBe(0);
+  });
+
+  test('is retracted with three nodes, for good and with its reason', async () => {
+    const { followed, store } = network({ invents }, {}, {});
+    const reasons: string[] = [];
+    store.onRetraction = (_fact, _tip, reason) => reasons.push(reason);
+    await payAndPoll(followed, 80);
+    expect(fakeOf(followed)?.state).toBe('retracted');
+    expect(reasons).toEqual(['not_on_chain']);
+    expect(store.counts.again).toBe(0);
+    // The node that invented it does not lead any more.
+    expect(followed.nodes.preferred?.name).not.toBe('1#1');
+  });
+
+  test('is not stored with three nodes, if a node does it that does not lead', async () => {
+    const { followed } = network({}, { invents }, {});
+    await payAndPoll(followed, 60);
+    expect(fakeOf(followed)).toBeUndefined();
+  });
+
+  test('is final if most nodes invent it', async () => {
+    const { followed } = network({ invents }, { invents }, {});
+    await payAndPoll(followed, 60);
+    expect(fakeOf(followed)?.state).toBe('final');
+  });
+});
+
+describe('a payment that one node denies', () => {
+  const denied = (chain: ModelChain) => chain.blocks[45]?.transactions[0]?.hash ?? '';
+
+  async function deniedBy(count: number, denier: number) {
+    const { chain, nodes, followed, store } = network(...Array.from({ length: count }, () => ({})));
+    const node = nodes[denier];
+    if (node !== undefined) node.faults.denies = (hash) => hash === denied(chain);
+    await payAndPoll(followed, 60);
+    const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === denied(chain));
+    return { fact, store, node, followed };
+  }
+
+  test.each([0, 1])('of two is disputed, neither final nor retracted (node %d)', async (denier) => {
+    const { fact, store, node, followed } = await deniedBy(2, denier);
+    expect(fact).toMatchObject({ state: 'seen', isDisputed: true, revision: 1 });
+    expect(store.counts.retracted).toBe(0);
+    expect(store.state.final).toBeGreaterThan(60);
+    // A node that has come to its senses ends the dispute.
+    if (node !== undefined) node.faults.denies = () => false;
+    await payAndPoll(followed, 40);
+    expect(fact).toMatchObject({ state: 'final', isDisputed: false });
+  });
+
+  test.each([0, 1, 2])('of three is final (node %d)', async (denier) => {
+    const { fact, store } = await deniedBy(3, denier);
+    expect(fact).toMatchObject({ state: 'final', isDisputed: false, revision: 1 });
+    expect(store.counts.retracted).toBe(0);
+  });
+});
