@@ -1,3 +1,4 @@
+import { leastDepthIn } from '../../chain/least-depth.ts';
 import { blockAt, chainId, logsOf, taggedBlock } from '../../chain/rpc/calls.ts';
 import { type FailureKind, RpcFailure } from '../../chain/rpc/failures.ts';
 import { httpExchange } from '../../chain/rpc/http-exchange.ts';
@@ -11,6 +12,10 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 
 const RANGE_BLOCKS = 1_000;
 const RANGE_TRIALS = 12;
+/** An older head, or one so far below another one, is read a second time after a while. */
+const OLD_S = 60;
+const FAR_BLOCKS = 2;
+const SECOND_LOOK_MS = 3_000;
 const NO_CONTRACT = `0x${'0'.repeat(40)}`;
 
 const FIXES: Readonly<Record<FailureKind, string>> = {
@@ -24,27 +29,35 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
   rpc_error: 'The node refused the call. Check that it offers eth_getBlockByNumber and eth_getLogs.',
 };
 
-export async function* checkNetworks({ CHAIN_RPC, CHAIN_FINALITY }: Config): AsyncGenerator<Finding> {
-  for (const network of CHAIN_RPC) {
-    const depth = CHAIN_FINALITY.find(({ networkId }) => networkId === network.networkId)?.depth ?? null;
-    yield* checkNetwork(network, depth);
+type Rules = {
+  /** `CHAIN_FINALITY`: the depth that the operator calls final; null for none. */
+  readonly depth: number | null;
+  /** The least distance of a final block from the head. */
+  readonly leastDepth: number;
+};
+
+export async function* checkNetworks(config: Config): AsyncGenerator<Finding> {
+  for (const network of config.CHAIN_RPC) {
+    const depth = config.CHAIN_FINALITY.find(({ networkId }) => networkId === network.networkId)?.depth ?? null;
+    yield* checkNetwork(network, { depth, leastDepth: leastDepthIn(config, network.networkId) });
   }
 }
 
-type Found = { readonly node: Node; readonly final: Header };
+type Found = { readonly node: Node; readonly head: Header; readonly final: Header | null };
 
-async function* checkNetwork(network: NetworkNodes, depth: number | null): AsyncGenerator<Finding> {
+async function* checkNetwork(network: NetworkNodes, rules: Rules): AsyncGenerator<Finding> {
   const found: Found[] = [];
   for (const [index, url] of network.urls.entries()) {
     const name = `${network.networkId}#${index + 1}`;
     const node = new Node({ name, chainId: network.networkId, exchange: httpExchange({ url }) });
     try {
-      yield await checkNode(node, depth, found);
+      yield await checkNode(node, rules, found);
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
       yield failure(`node ${name}`, error.message, fixOf(error));
     }
   }
+  yield await checkHeads(network, found);
   yield await checkAgreement(network, found);
 }
 
@@ -55,7 +68,7 @@ function fixOf({ kind, status }: RpcFailure): string {
   return KEY_STATUSES.includes(status) ? 'The node rejects the request. Check the key in its URL.' : FIXES[kind];
 }
 
-async function checkNode(node: Node, depth: number | null, found: Found[]): Promise<Finding> {
+async function checkNode(node: Node, { depth, leastDepth }: Rules, found: Found[]): Promise<Finding> {
   const check = `node ${node.name}`;
   const [latest, finalized, safe] = [taggedBlock('latest'), taggedBlock('finalized'), taggedBlock('safe')] as const;
   const outcomes = await node.send([latest, finalized, safe]);
@@ -65,9 +78,14 @@ async function checkNode(node: Node, depth: number | null, found: Found[]): Prom
   const final = tag(finalized);
   const said = [final === null ? null : `final ${final.number}`, tag(safe) === null ? null : 'safe'].filter(Boolean);
   const batches = await describeBatches(node);
-  const text = [`head ${head.number}`, ...said, ...batches].join(', ');
-  if (final !== null) found.push({ node, final });
-  else if (depth === null) {
+  const text = [`head ${head.number}, ${ageS(head)} s old`, ...said, ...batches].join(', ');
+  found.push({ node, head, final });
+  if (final !== null && head.number - final.number < leastDepth && depth === null) {
+    const distance = `It calls block ${final.number} final, ${head.number - final.number} below its head, and this network needs ${leastDepth}.`;
+    const fix = `${distance} Paybell does not believe it. Name another node, or set CHAIN_MIN_DEPTH if the network is that fast.`;
+    return warning(check, text, fix);
+  }
+  if (final === null && depth === null) {
     const fix = `It does not say what is final, so nothing becomes final. Set CHAIN_FINALITY to a depth that you trust, or name another node.`;
     return warning(check, text, fix);
   }
@@ -111,16 +129,53 @@ async function takesRange(node: Node, head: number, blocks: number): Promise<boo
   }
 }
 
+function ageS({ timestampS }: Header): number {
+  return Math.max(0, Math.floor(Date.now() / 1000 - timestampS));
+}
+
+/** Whether the node still has this head. A node that fails now has no newer one either. */
+async function isSame(node: Node, head: Header): Promise<boolean> {
+  const call = taggedBlock('latest');
+  try {
+    return ((await node.send([call])).valueOrNull(call)?.hash ?? head.hash) === head.hash;
+  } catch (error) {
+    if (error instanceof RpcFailure) return true;
+    throw error;
+  }
+}
+
+/** The heads of all nodes side by side. If they are old, a second reading shows whether they move. */
+async function checkHeads({ networkId }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
+  const check = `heads of network ${networkId}`;
+  const [highest] = found.toSorted((a, b) => b.head.number - a.head.number);
+  if (highest === undefined) return warning(check, 'no node has a head', 'Fix the nodes first.');
+  const text = found.map(({ node, head }) => `${node.name} ${head.number}`).join(', ');
+  const suspects = found.filter(({ head }) => highest.head.number - head.number >= FAR_BLOCKS || ageS(head) > OLD_S);
+  if (suspects.length === 0) return ok(check, text);
+  await Bun.sleep(SECOND_LOOK_MS);
+  const frozen: string[] = [];
+  for (const { node, head } of suspects) {
+    if (await isSame(node, head)) frozen.push(node.name);
+  }
+  if (frozen.length === 0) {
+    return warning(check, text, 'Some nodes are behind. Paybell follows the node with the newest block.');
+  }
+  const fix = `The newest block of ${frozen.join(', ')} is old and stays the same. Check that the node follows its network.`;
+  return warning(check, text, fix);
+}
+
 /** What is final on one node has to be on every other. */
 async function checkAgreement({ networkId, urls }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
   const check = `network ${networkId}`;
   if (urls.length === 1) {
-    const fix = 'What one node leaves out stays unnoticed. Name a second node of another operator in CHAIN_RPC.';
+    const fix =
+      'What one node invents or leaves out stays unnoticed. Name a second node of another operator in CHAIN_RPC, or better two.';
     return warning(check, 'one node', fix);
   }
-  const [lowest] = found.toSorted((a, b) => a.final.number - b.final.number);
+  const speakers = found.flatMap(({ node, final }) => (final === null ? [] : [{ node, final }]));
+  const [lowest] = speakers.toSorted((a, b) => a.final.number - b.final.number);
   if (lowest === undefined) return ok(check, `${urls.length} nodes, of which none says what is final`);
-  for (const { node } of found) {
+  for (const { node } of speakers) {
     const call = blockAt(lowest.final.number);
     const block = (await node.send([call])).value(call);
     if (block !== null && block.hash !== lowest.final.hash) {

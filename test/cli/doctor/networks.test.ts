@@ -26,7 +26,7 @@ const chain =
       number: hex(number),
       hash: `0x${branch}${number.toString(16).padStart(63, '0')}`,
       parentHash: '0x',
-      timestamp: '0x1',
+      timestamp: hex(Math.floor(Date.now() / 1000)),
     };
   };
 
@@ -42,15 +42,27 @@ const nodesOf = (...proxies: readonly { readonly url: string }[]) => ({
 
 describe('doctor looks at the nodes of each network', () => {
   test('and finds nothing wrong with two that agree', async () => {
-    await using one = new RpcProxy(chain('a'));
-    await using two = new RpcProxy(chain('a'), { finalized: 20 });
+    await using one = new RpcProxy(chain('a'), { finalized: 60 });
+    await using two = new RpcProxy(chain('a'), { finalized: 70 });
     const findings = await examine(nodesOf(one, two));
     expect(Object.values(findings).map(({ check, state }) => `${check} ${state}`)).toEqual([
       'node 8453#1 ok',
       'node 8453#2 ok',
+      'heads of network 8453 ok',
       'network 8453 ok',
     ]);
-    expect(findings['network 8453']?.found).toBe(`2 nodes agree on block ${HEAD - 20}`);
+    expect(findings['heads of network 8453']?.found).toBe(`8453#1 ${HEAD}, 8453#2 ${HEAD}`);
+    expect(findings['network 8453']?.found).toBe(`2 nodes agree on block ${HEAD - 70}`);
+  });
+
+  test('and warns of one that calls blocks final too early, and of one whose head stays behind', async () => {
+    await using early = new RpcProxy(chain('a'), { finalized: 59 });
+    await using frozen = new RpcProxy(chain('a'), { finalized: 60, lagBlocks: 5 });
+    expect(await examine(nodesOf(early, frozen))).toMatchObject({
+      'node 8453#1': { state: 'warning', fix: expect.stringContaining('CHAIN_MIN_DEPTH') },
+      'node 8453#2': { state: 'ok' },
+      'heads of network 8453': { state: 'warning', fix: expect.stringContaining('8453#2') },
+    });
   });
 
   test('and warns of a single node, of one without finality, and of one with a small range', async () => {
@@ -59,7 +71,7 @@ describe('doctor looks at the nodes of each network', () => {
       'node 8453#1': { state: 'warning', fix: expect.stringContaining('CHAIN_FINALITY') },
       'network 8453': { state: 'warning', fix: expect.stringContaining('second node') },
     });
-    await using narrow = new RpcProxy(chain('a', 100));
+    await using narrow = new RpcProxy(chain('a', 100), { finalized: 60 });
     expect(await examine({ ...nodesOf(narrow), CHAIN_FINALITY: '8453=20' })).toMatchObject({
       'node 8453#1': {
         state: 'warning',
@@ -77,7 +89,7 @@ describe('doctor looks at the nodes of each network', () => {
     const [, most, found, status] = refusal;
     const fault = (methods: readonly string[]) =>
       methods.length > most ? ({ kind: 'status', status } as const) : null;
-    await using one = new RpcProxy(chain('a'), { fault });
+    await using one = new RpcProxy(chain('a'), { fault, finalized: 60 });
     const { 'node 8453#1': finding } = await examine(nodesOf(one));
     expect(finding).toMatchObject({ state: 'ok', found: expect.stringContaining(found) });
     expect(JSON.stringify(finding)).not.toContain('key');
@@ -97,9 +109,9 @@ describe('doctor looks at the nodes of each network', () => {
   });
 
   test('and fails where one is on another network, unreachable, or has another final block, without showing a URL', async () => {
-    await using good = new RpcProxy(chain('a'));
+    await using good = new RpcProxy(chain('a'), { finalized: 60 });
     await using other = new RpcProxy(chain('a'), { chainId: 1 });
-    await using forked = new RpcProxy(chain('b'));
+    await using forked = new RpcProxy(chain('b'), { finalized: 60 });
     const gone = { url: `http://secret-key@127.0.0.1:${await freePort()}/` };
     const findings = await examine(nodesOf(good, other, gone, forked));
     expect(findings).toMatchObject({
