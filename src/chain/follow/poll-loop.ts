@@ -1,3 +1,4 @@
+import { Aim } from './aim.ts';
 import type { PollResult } from './poll-result.ts';
 
 export type LoopHooks = {
@@ -5,6 +6,8 @@ export type LoopHooks = {
   /** For what is not the fault of a node: the store failed. */
   readonly onError?: (error: unknown) => void;
   readonly nowMs?: () => number;
+  /** The time of day, with which polls aim at the next block. */
+  readonly dateMs?: () => number;
   /** Resolves early when the signal is aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 };
@@ -25,6 +28,7 @@ const SOON_MS = 1_000;
 
 /** Polls at the pace of the network, and reads older blocks in between. */
 export class PollLoop {
+  readonly #aim = new Aim();
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -45,7 +49,7 @@ export class PollLoop {
     while (!signal.aborted) {
       const startedMs = nowMs();
       let result = await this.#attempt(this.options.poll);
-      const waitMs = result === null ? FIRST_WAIT_MS : waitAfterMs(result, this.options.nodesWaitMs());
+      const waitMs = result === null ? FIRST_WAIT_MS : this.#waitMs(result, nowMs() - startedMs);
       while (result?.hasBackfill === true && !signal.aborted && nowMs() - startedMs < waitMs) {
         result = await this.#attempt(this.options.backfill);
         // A backfill that reads nothing must not keep the process busy.
@@ -54,6 +58,16 @@ export class PollLoop {
       const leftMs = waitMs - (nowMs() - startedMs);
       if (leftMs > 0 && !signal.aborted) await sleep(leftMs, signal);
     }
+  }
+
+  /** From the start of this poll, which took so long, to the start of the next one. */
+  #waitMs(result: PollResult, tookMs: number): number {
+    const { outcome, lagBlocks, blockTimeMs, network } = result;
+    const isAimed = outcome === 'followed' && lagBlocks === 0 && blockTimeMs !== null && network !== null;
+    if (!isAimed) return waitAfterMs(result, this.options.nodesWaitMs());
+    const { tipHash, headS } = network;
+    const dateMs = (this.options.dateMs ?? Date.now)();
+    return tookMs + this.#aim.waitMs({ tipHash, headS, blockTimeMs, dateMs });
   }
 
   async #attempt(work: () => Promise<PollResult>): Promise<PollResult | null> {
