@@ -251,7 +251,7 @@ export const eventTable = new Table('events', {
   deliveries: integer('deliveries'),
   transferKey: nullable(integer('transfer_key')),
   agreementKey: nullable(integer('agreement_key')),
-  retractedRound: integer('retracted_round'),
+  retractedRound: nullable(integer('retracted_round')),
   supersededBy: nullable(uuid('superseded_by')),
   outdatedBy: nullable(uuid('outdated_by')),
   event: text('event'),

@@ -76,7 +76,7 @@ const eventColumns = new Columns({
   no: uuid('no'),
   event: text('event'),
   eventId: nullable(text('event_id')),
-  retractedRound: integer('retracted_round'),
+  retractedRound: nullable(integer('retracted_round')),
   outdatedBy: nullable(uuid('outdated_by')),
   outdatedById: nullable(text(RETRACTED_BY_ID)),
 });
@@ -115,7 +115,7 @@ function errorOf({ hexOf }: Dialect, row: EventRow | undefined, round: number): 
   if (row === undefined) return null;
   const { no, event, outdatedBy, outdatedById, retractedRound } = row;
   const eventId = row.eventId ?? `evt_${hexOf(no)}`;
-  const isRetracted = round > 0 && round <= retractedRound;
+  const isRetracted = retractedRound !== null && round > 0 && round <= retractedRound;
   if (outdatedBy === null) return isRetracted ? new DomainError('event_retracted', { eventId }) : null;
   return event === RETRACTION
     ? new DomainError('event_outdated', { eventId, outdatedBy: outdatedById ?? `evt_${hexOf(outdatedBy)}` })

@@ -7,7 +7,8 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
     // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
     // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `outdated_by` are numbers of
     // events. The event in `outdated_by` made this one untrue: a retraction or, for a retraction, the return of the payment.
-    // Paybell does not send an outdated event again. Rounds of a held event up to `retracted_round` are retracted.
+    // Paybell does not send an outdated event again. Rounds of a held event up to `retracted_round` are retracted;
+    // it is null before the first retraction, so that it costs nothing.
     `create table events (
       entity_id ${uuid} not null,
       no ${uuid} not null,
@@ -16,7 +17,7 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       deliveries int not null,
       transfer_key int,
       agreement_key int,
-      retracted_round smallint not null default 0,
+      retracted_round smallint,
       superseded_by ${uuid},
       outdated_by ${uuid},
       event text collate "binary" not null,
