@@ -165,4 +165,52 @@ export const order: readonly Mutant[] = [
     replace: '',
     caughtBy: { file: 'store/deliveries/order/supersede', test: 'a payment ends the reminders of the same transfer' },
   },
+  {
+    name: 'ordering-change-keeps-key',
+    what: 'leaves waiting payments in their own order when their endpoint is ordered by agreement',
+    file: 'store/endpoints/change.ts',
+    find: 'if (ordering !== before.ordering) await rekey(queries, dialect, { entityId, scopes, nowMs });',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'puts waiting payments before later events' },
+  },
+  {
+    name: 'merge-ignores-flight',
+    what: 'gives the turn to a delivery while another one of the same agreement is in flight',
+    file: 'store/deliveries/order/rekey.ts',
+    find: `queue.filter(({ leaseMs }) => leaseMs > nowMs));
+  const rest = queues.map((queue) => queue.filter(({ leaseMs }) => leaseMs <= nowMs));`,
+    replace: `queue.filter(({ leaseMs }) => leaseMs < 0));
+  const rest = queues.map((queue) => [...queue]);`,
+    caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'puts a payment in flight before' },
+  },
+  {
+    name: 'rekey-misses-acceptance',
+    what: 'changes the ordering of an endpoint without a look at deliveries that were accepted since',
+    file: 'store/deliveries/order/rekey.ts',
+    find: '.length > 0) throw new HeadChangedError();',
+    replace: '.length < 0) throw new HeadChangedError();',
+    caughtBy: {
+      file: 'store/deliveries/order/ordering-change',
+      test: 'includes a payment that is accepted at the same time',
+    },
+  },
+  {
+    name: 'acceptance-misses-move',
+    what: 'stores an event in the order of the endpoint that its webhook has left since it was read',
+    file: 'store/deliveries/heads.ts',
+    find: 'if (hasChanged) throw new HeadChangedError();',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'and a move keep the order of an event' },
+  },
+  {
+    name: 'import-is-not-repeated',
+    what: 'fails an import that meets the acceptance of a payment',
+    file: 'store/webhooks/import.ts',
+    find: 'return repeatIfHeadChanged(() => db.transaction(work, { deadlineMs: BATCH_DEADLINE_MS }));',
+    replace: 'return db.transaction(work, { deadlineMs: BATCH_DEADLINE_MS });',
+    caughtBy: {
+      file: 'store/deliveries/order/ordering-change',
+      test: 'includes a payment that is accepted at the same time',
+    },
+  },
 ];

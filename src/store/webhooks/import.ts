@@ -12,6 +12,7 @@ import {
 } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, Parameters, readInteger, text, valuesList } from '../database/sql.ts';
+import { repeatIfHeadChanged } from '../deliveries/heads.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { importSettings, type NumberedEndpoint, type StoredEndpoints } from '../endpoints/transfer.ts';
 import { newId } from '../new-id.ts';
@@ -50,27 +51,25 @@ export function importBatch(
   { entityWebhookLimit, change, alsoStored = { ...NOTHING_STORED, endpoints: new Map() }, audit }: ImportOptions,
 ): Promise<BatchOutcome> {
   const { nowS } = change;
-  return db.transaction(
-    async (queries) => {
-      const newest = batch.reduce((latest, { dateCreated }) => Math.max(latest, dateCreated ?? nowS), 0);
-      const lock = await lockEntity(queries, entityId, batch.length, newest);
-      const stored = mergeStored(alsoStored, await readStored(queries, entityId, batch));
-      const { accepted, existing, refused } = sortBatch(batch, stored, {
-        entityWebhookLimit,
-        cellLimit: MAX_WEBHOOKS_PER_CELL,
-        nowS,
-      });
-      const created = await insertAccepted(queries, entityId, accepted, lock);
-      const postUrls = accepted.map(({ postUrl }) => postUrl);
-      await addEndpoints(queries, db.dialect, entityId, postUrls);
-      const settings = await importSettings(queries, db.dialect, entityId, endpoints, alsoStored.endpoints);
-      refused.push(...settings.refused);
-      const outcome = { created, existing, configured: settings.configured, refused };
-      await audit?.(queries, outcome);
-      return outcome;
-    },
-    { deadlineMs: BATCH_DEADLINE_MS },
-  );
+  const work = async (queries: Queries) => {
+    const newest = batch.reduce((latest, { dateCreated }) => Math.max(latest, dateCreated ?? nowS), 0);
+    const lock = await lockEntity(queries, entityId, batch.length, newest);
+    const stored = mergeStored(alsoStored, await readStored(queries, entityId, batch));
+    const { accepted, existing, refused } = sortBatch(batch, stored, {
+      entityWebhookLimit,
+      cellLimit: MAX_WEBHOOKS_PER_CELL,
+      nowS,
+    });
+    const created = await insertAccepted(queries, entityId, accepted, lock);
+    const postUrls = accepted.map(({ postUrl }) => postUrl);
+    await addEndpoints(queries, db.dialect, entityId, postUrls);
+    const settings = await importSettings(queries, db.dialect, entityId, endpoints, alsoStored.endpoints);
+    refused.push(...settings.refused);
+    const outcome = { created, existing, configured: settings.configured, refused };
+    await audit?.(queries, outcome);
+    return outcome;
+  };
+  return repeatIfHeadChanged(() => db.transaction(work, { deadlineMs: BATCH_DEADLINE_MS }));
 }
 
 /** What the entity already holds of the ids, registrations and cells that the batch names. */
