@@ -6,15 +6,15 @@ export const acceptance: readonly Mutant[] = [
     name: 'acknowledge-before-commit',
     what: 'acknowledges an event before its transaction is committed',
     file: 'store/events/accept-queue.ts',
-    find: `await this.#store(events, accepted);
-      this.#announce(accepted);`,
-    replace: `const stored = this.#store(events, accepted);
-      for (let ms = 0; ms < 1_000 && accepted.results.length === 0; ms++) await Bun.sleep(1);
-      for (const [index, result] of accepted.results.entries()) {
-        if (!(result instanceof DomainError)) group[index]?.resolve(result);
-      }
-      await stored;
-      this.#announce(accepted);`,
+    find: 'const accepted = await this.#store(group.map(({ event }) => event));',
+    replace: `const accepted = await this.#store(
+        group.map(({ event }) => event),
+        async (_, results) => {
+          for (const [index, result] of results.entries()) {
+            if (!(result instanceof DomainError)) group[index]?.resolve(result);
+          }
+        },
+      );`,
     caughtBy: { file: 'store/events/accept-queue', test: 'an acceptance is answered only after the commit' },
   },
   {

@@ -1,5 +1,11 @@
 import { destinationKey, hostOf } from '../../domain/post-url.ts';
-import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import {
+  type Database,
+  type Dialect,
+  type Queries,
+  type SqlValue,
+  StoreUnavailableError,
+} from '../database/database.ts';
 import {
   byEntity,
   Columns,
@@ -227,15 +233,16 @@ export class HeadChangedError extends Error {
   }
 }
 
-const MOST_REPEATS = 5;
+const MOST_ATTEMPTS = 5;
 
-/** Repeats a transaction that met a change of a head. */
+/** Repeats a transaction that met a change of a head. If every attempt meets another change, the caller has to retry. */
 export async function repeatIfHeadChanged<Value>(work: () => Promise<Value>): Promise<Value> {
-  for (let repeats = 1; ; repeats++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof HeadChangedError) || repeats === MOST_REPEATS) throw error;
+      if (!(error instanceof HeadChangedError)) throw error;
+      if (attempts === MOST_ATTEMPTS) throw new StoreUnavailableError(error.message, { cause: error });
     }
   }
 }

@@ -4,7 +4,7 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
-import { HeadChangedError } from '../deliveries/heads.ts';
+import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
@@ -14,8 +14,6 @@ import type { NewEvent } from './plan-acceptance.ts';
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
 const MAX_TICKS = 5;
-/** How often a group is accepted again because webhooks moved. */
-const MOST_REPEATS = 5;
 /** As many deliveries as one destination takes in a few milliseconds. */
 const SHORT_QUEUE = 64;
 const MAX_TICKS_FOR_QUEUE = 16;
@@ -84,10 +82,9 @@ export class AcceptQueue {
     events: readonly NewEvent[],
     also: (queries: Queries, results: readonly (Acceptance | DomainError)[]) => Promise<void>,
   ): Promise<readonly (Acceptance | DomainError)[]> {
-    const accepted = emptyGroup();
     const spans = events.map((event) => this.options.tracer?.acceptance({ ...event, beginsTrace: true }) ?? null);
     const traced = events.map((event, index) => ({ ...event, trace: spans[index]?.context ?? null }));
-    await this.#store(traced, accepted, (queries) => also(queries, accepted.results));
+    const accepted = await this.#store(traced, also);
     this.#announce(accepted);
     for (const [index, result] of accepted.results.entries()) spans[index]?.end(result);
     return accepted.results;
@@ -133,11 +130,9 @@ export class AcceptQueue {
   }
 
   /** Returns what did not fit into one transaction. */
-  async #commit(group: readonly Waiting[], repeats = MOST_REPEATS): Promise<Waiting[]> {
-    const accepted = emptyGroup();
+  async #commit(group: readonly Waiting[]): Promise<Waiting[]> {
     try {
-      const events = group.map(({ event }) => event);
-      await this.#store(events, accepted);
+      const accepted = await this.#store(group.map(({ event }) => event));
       this.#announce(accepted);
       for (const [index, result] of accepted.results.entries()) {
         if (result instanceof DomainError) group[index]?.reject(result);
@@ -145,28 +140,35 @@ export class AcceptQueue {
       }
       return group.slice(accepted.results.length);
     } catch (error) {
-      if (error instanceof HeadChangedError && repeats > 0) return this.#commit(group, repeats - 1);
-      const isUnavailable = error instanceof StoreUnavailableError;
+      const isUnavailable = error instanceof StoreUnavailableError && !(error.cause instanceof HeadChangedError);
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
-      // One of them carries something that the store refuses: each on its own, so that only that one fails.
+      // The store refuses one of them, or the webhooks of one change all the time: each alone, so that only that one fails.
       else for (const member of group) await this.#commit([member]);
       return [];
     }
   }
 
-  /** A transaction that fails has taken no slots. */
-  async #store(
+  #store(
     events: readonly NewEvent[],
-    accepted: AcceptedGroup,
-    also?: (queries: Queries) => Promise<void>,
-  ): Promise<void> {
+    also?: (queries: Queries, results: AcceptedGroup['results']) => Promise<void>,
+  ): Promise<AcceptedGroup> {
+    return repeatIfHeadChanged(() => this.#storeOnce(events, also));
+  }
+
+  /** A transaction that fails has taken no slots. */
+  async #storeOnce(
+    events: readonly NewEvent[],
+    also?: (queries: Queries, results: AcceptedGroup['results']) => Promise<void>,
+  ): Promise<AcceptedGroup> {
     const { db, options } = this;
     const { directDispatch = null, numbers = eventNumbers } = options;
+    const accepted = emptyGroup();
     try {
       await db.transaction(async (queries) => {
         await acceptEvents(queries, db.dialect, events, directDispatch, accepted, numbers);
-        await also?.(queries);
+        await also?.(queries, accepted.results);
       });
+      return accepted;
     } catch (error) {
       accepted.isOver = true;
       directDispatch?.cancel(accepted.slots);

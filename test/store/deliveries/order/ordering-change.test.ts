@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import type { Database } from '../../../../src/store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../../../src/store/database/database.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
+import { HeadChangedError } from '../../../../src/store/deliveries/heads.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { moveWebhook } from '../../../../src/store/webhooks/change.ts';
 import { importBatch } from '../../../../src/store/webhooks/import.ts';
@@ -11,7 +12,8 @@ import { configure } from '../../../support/endpoints.ts';
 import { beforeStatement } from '../../../support/interrupted-store.ts';
 import { onlyOn } from '../../../support/only-on.ts';
 import { attemptThat, countRows, keepOrder, record } from '../../../support/order.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
 const OTHER = 'https://other.example.com/paybell';
@@ -132,5 +134,22 @@ onEveryEngine('a change of the ordering of an endpoint', (store) => {
       claimed = await claim(store.db, entityId, 10, OTHER);
     }
     expect(looks).toEqual([['e1'], ['e2'], ['e3']]);
+  });
+
+  test('during every attempt of an acceptance asks its sender to try again', async () => {
+    const { entityId } = await newTenant();
+    let attempts = 0;
+    const db = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          await work(queries);
+          attempts++;
+          throw new HeadChangedError();
+        }, options),
+    });
+    const queue = new AcceptQueue(db, { onDue: () => undefined });
+    expect(await rejection(queue.accept(newEvent(entityId)))).toBeInstanceOf(StoreUnavailableError);
+    expect(attempts).toBe(5);
+    expect(await claim(store.db, entityId)).toEqual([]);
   });
 });
