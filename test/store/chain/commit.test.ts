@@ -474,7 +474,7 @@ onEveryEngine('a step of a network', (store) => {
       await queries.run('update entities set notice_url = $2 where id = $1', [entityId, `${HOOK}/alerts`]);
       await queries.run(
         `insert into sources (entity_id, id, network_id, contract, topic, hash, definition, from_block, created_head,
-           deliver_history, created_at) values ($1, 'src_1', $2, '0x1', '0x2', 'h', '{}', 1, 1, 0, 1)`,
+           deliver_history, applies_from, created_at) values ($1, 'src_1', $2, '0x1', '0x2', 'h', '{}', 1, 1, 0, 1, 1)`,
         [entityId, networkId],
       );
     });
