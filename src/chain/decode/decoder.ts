@@ -157,8 +157,9 @@ function toFact(
 ): FoundFact {
   const { networkId, entityId, sourceId, createdHead, deliverHistory, revision } = followed;
   const payload = fillFields(compiled, values, decimals, library, log.data.length);
-  const { blockNumber, blockHash, logIndex, transactionHash, address, topics, data } = log;
+  const { blockNumber, blockHash, logIndex, blockS, transactionHash, address, topics, data } = log;
   const isHistory = blockNumber <= createdHead && !deliverHistory;
+  const isDust = isBelow(payload.fields.amount, compiled.minAmount);
   return {
     entityId,
     factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
@@ -166,10 +167,11 @@ function toFact(
     sourceId,
     kind: kind ?? '',
     ...(revision === undefined ? {} : { sourceRevision: revision }),
-    isSilent: isHistory || isBelow(payload.fields.amount, compiled.minAmount),
+    isSilent: isHistory || isDust,
+    ...(isDust && { isDust }),
     transactionHash,
     contract: library.checksumAddress(address),
-    position: { blockNumber, blockHash, logIndex },
+    position: { blockNumber, blockHash, logIndex, ...(blockS !== undefined && { blockS }) },
     ...payload,
   };
 }

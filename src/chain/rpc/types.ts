@@ -7,6 +7,8 @@ export type Log = {
   readonly address: string;
   readonly topics: readonly string[];
   readonly data: string;
+  /** Timestamp of the block; many nodes do not send it. */
+  readonly blockS?: number;
 };
 
 /** The part of a block's header that the follower reads. */

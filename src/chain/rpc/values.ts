@@ -85,7 +85,15 @@ function readLog(value: unknown): Log {
     address: readText(fields.address, ADDRESS),
     topics,
     data: readData(fields.data),
+    ...readTimestamp(fields.blockTimestamp),
   };
+}
+
+const TIMESTAMP = /^0x[0-9a-f]{1,13}$/i;
+
+/** Nothing is decided by this field, so that a node may send it in another form or not at all. */
+function readTimestamp(value: unknown): Pick<Log, 'blockS'> {
+  return typeof value === 'string' && TIMESTAMP.test(value) ? { blockS: Number(value) } : {};
 }
 
 /** Null for a transaction without a block. Networks of before 2017 have receipts without a status. */

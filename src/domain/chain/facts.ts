@@ -20,7 +20,13 @@ export type FactState = 'waiting' | 'seen' | 'lost' | 'retracted' | 'final';
 export type BlockRef = { readonly number: number; readonly hash: string };
 
 /** Where a fact stands: carried in payloads, and never part of its identity. */
-export type Position = { readonly blockNumber: number; readonly blockHash: string; readonly logIndex: number };
+export type Position = {
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly logIndex: number;
+  /** Timestamp of the block, if the node sent it with the log. */
+  readonly blockS?: number;
+};
 
 export type FactKey = { readonly entityId: string; readonly factId: string };
 
@@ -41,6 +47,8 @@ export type FoundFact = FactKey & {
   readonly kind: string;
   /** History that is stored and not delivered. */
   readonly isSilent: boolean;
+  /** Below the least amount of its source; absent for a fact that is not. */
+  readonly isDust?: boolean;
   readonly transactionHash: string;
   readonly contract: string;
   readonly position: Position;

@@ -1,4 +1,5 @@
 import type { Evidence, FactChange, FactKey, FactState, Position, RetractionReason } from '../../domain/chain/facts.ts';
+import { paymentColumns } from '../../domain/chain/payments.ts';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { entityTable } from '../tables.ts';
@@ -26,6 +27,7 @@ export const factColumns = factTable.pick([
   'seenRevision',
   'votes',
   'isDisputed',
+  'blockS',
 ]);
 export type FactRow = RowOf<typeof factColumns>;
 
@@ -115,7 +117,8 @@ function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, 
     case 'moved':
     case 'again': {
       const revision = change.change === 'again' ? row.revision + 1 : row.revision;
-      return { ...row, ...change.position, ...standingAt(change.position, final, change.evidence), revision };
+      const standing = standingAt(change.position, final, change.evidence);
+      return { ...row, blockS: null, ...change.position, ...standing, revision };
     }
     case 'judged': {
       const position = { ...row, blockNumber: row.blockNumber ?? 0 };
@@ -162,6 +165,13 @@ const NEW_FACT = factTable.insertion([
   'fields',
   'votes',
   'isDisputed',
+  'isPayment',
+  'isDust',
+  'payer',
+  'payee',
+  'token',
+  'amount',
+  'blockS',
   'createdAtMs',
   'changedAtMs',
 ]);
@@ -177,11 +187,13 @@ async function insertFacts(
   const inserted: FactRow[] = [];
   const distinct = [...new Map(facts.map((one) => [nameOf(one.fact), one])).values()];
   for (const chunk of chunks(distinct)) {
-    const rows = chunk.map(({ fact: { position, fields, isSilent, ...fact }, evidence }) => ({
+    const rows = chunk.map(({ fact: { position, fields, isSilent, isDust = false, ...fact }, evidence }) => ({
       ...fact,
       ...position,
       fields: JSON.stringify(fields),
       isSilent: isSilent ? 1 : 0,
+      isDust: isDust ? 1 : 0,
+      ...paymentColumns(fact.kind, fields),
       ...standingAt(position, final, evidence),
       revision: 1,
       seenRevision: revisions.get(fact.entityId) ?? 0,
@@ -220,7 +232,7 @@ async function updateFact(
 ): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11, votes = $12, is_disputed = $13
+       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11, votes = $12, is_disputed = $13, block_s = $14
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -236,6 +248,7 @@ async function updateFact(
       askedAtMs,
       row.votes,
       row.isDisputed,
+      row.blockS,
     ],
   );
 }

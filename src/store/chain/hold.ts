@@ -1,3 +1,4 @@
+import { paymentColumns } from '../../domain/chain/payments.ts';
 import type { Dialect, Queries } from '../database/database.ts';
 import type { Incoming } from '../events/plan-acceptance.ts';
 import { factTable, historyTable } from './tables.ts';
@@ -17,6 +18,12 @@ const NEW_FACT = factTable.insertion([
   'agreementId',
   'eventNo',
   'fields',
+  'isPayment',
+  'isDust',
+  'payer',
+  'payee',
+  'token',
+  'amount',
   'askedAtMs',
   'createdAtMs',
   'changedAtMs',
@@ -25,6 +32,16 @@ const NEW_HISTORY = historyTable.insertion(['entityId', 'factId', 'no', 'atMs', 
 
 function heldFactId(networkId: number, transactionHash: string, eventNo: string): string {
   return `fct_${Bun.SHA256.hash(`held ${networkId} ${transactionHash} ${eventNo}`, 'hex').slice(0, 26)}`;
+}
+
+/** The fields that the sender stated. No log proves them. */
+function parseFields(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
 }
 
 /** In the transaction that accepts the event. The follower of the network looks for the transaction from the commit on. */
@@ -47,6 +64,8 @@ export async function holdEvent(
     agreementId,
     isSilent: 0,
     fields: '{}',
+    isDust: 0,
+    ...paymentColumns(kind, parseFields(event.body)),
   };
   const state = { state: 'waiting', revision: 1 } as const;
   await queries.run(

@@ -66,6 +66,13 @@ export const factTable = new Table('facts', {
   fields: text('fields'),
   votes: nullable(text('votes')),
   isDisputed: integer('is_disputed'),
+  isPayment: integer('is_payment'),
+  isDust: integer('is_dust'),
+  payer: nullable(text('payer')),
+  payee: nullable(text('payee')),
+  token: nullable(text('token')),
+  amount: nullable(text('amount')),
+  blockS: nullable(integer('block_s')),
   createdAtMs: integer('created_at_ms'),
   changedAtMs: integer('changed_at_ms'),
 });

@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { tokenTable } from './tables.ts';
 
@@ -9,14 +9,14 @@ const NEW_TOKENS = tokenTable.insertion(['networkId', 'address', 'decimals']);
 
 /** Those that are known. */
 export async function readTokens(
-  db: Database,
+  queries: Pick<Queries, 'all'>,
   networkId: number,
   addresses: readonly string[],
 ): Promise<Map<string, number | null>> {
   const known = new Map<string, number | null>();
   for (const chunk of chunks(addresses)) {
     const rows = await knownColumns.all(
-      db,
+      queries,
       `select ${knownColumns.list} from chain_tokens
        where network_id = $1 and address in ${valuesList(1, chunk.length, 1)}`,
       [networkId, ...chunk],

@@ -39,6 +39,8 @@ type OptionChange = RowOf<typeof changeColumns>;
 export type Wanted = {
   /** The finalities that the webhooks of an event kind had as of a revision of the entity's registry. */
   readonly of: (entityId: string, event: string, seenRevision: number) => ReadonlySet<string>;
+  /** The number of webhooks for each of these finalities, without listen sessions. */
+  readonly webhooksOf: (entityId: string, event: string, seenRevision: number) => ReadonlyMap<string, number>;
 };
 
 /** The number of webhooks for each finality. */
@@ -87,10 +89,14 @@ export async function readWanted(queries: Queries, networkId: number, entityIds:
     );
     for (const { entityId } of sessions) listening.add(entityId);
   }
+  const webhooksOf = (entityId: string, event: string, seenRevision: number) => {
+    const key = keyOf({ entityId, event });
+    return countsAsOf(current.get(key), changes.get(key), event, seenRevision);
+  };
   return {
+    webhooksOf,
     of: (entityId, event, seenRevision) => {
-      const key = keyOf({ entityId, event });
-      const counts = countsAsOf(current.get(key), changes.get(key), event, seenRevision);
+      const counts = webhooksOf(entityId, event, seenRevision);
       const found = new Set([...counts].flatMap(([finality, webhooks]) => (webhooks > 0 ? finality : [])));
       // A listen session gets every event, at the finality that webhooks have by default.
       return listening.has(entityId) ? found.add(finalityText(defaultFinality(event))) : found;

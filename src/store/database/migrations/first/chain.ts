@@ -111,6 +111,9 @@ function factTables({ uuid }: Dialect): string[] {
     // the fact was first seen: each webhook gets it at the finality that it had then. `asked_at_ms` says when a node was last
     // asked for the transaction of a held event without a block; null if no one has to ask. `votes` has the nodes that showed
     // or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it.
+    // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
+    // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the
+    // least amount of its source.
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -134,6 +137,13 @@ function factTables({ uuid }: Dialect): string[] {
       fields text not null,
       votes text,
       is_disputed smallint not null default 0,
+      is_payment smallint not null default 0,
+      is_dust smallint not null default 0,
+      payer text collate "binary",
+      payee text collate "binary",
+      token text collate "binary",
+      amount text collate "binary",
+      block_s bigint,
       created_at_ms bigint not null,
       changed_at_ms bigint not null,
       primary key (entity_id, id)
@@ -148,6 +158,12 @@ function factTables({ uuid }: Dialect): string[] {
     'create index facts_by_transaction on facts (entity_id, transaction_hash)',
     'create index facts_by_transfer on facts (entity_id, transfer_id) where transfer_id is not null',
     'create index facts_by_agreement on facts (entity_id, agreement_id) where agreement_id is not null',
+    'create index payments_by_date on facts (entity_id, created_at_ms, id) where is_payment = 1',
+    'create index payments_by_payer on facts (entity_id, payer, created_at_ms, id) where is_payment = 1',
+    'create index payments_by_payee on facts (entity_id, payee, created_at_ms, id) where is_payment = 1',
+    'create index payments_by_amount on facts (entity_id, amount, created_at_ms, id) where is_payment = 1',
+    // A range of amounts is counted without reading the rows.
+    'create index payments_by_token on facts (entity_id, token, created_at_ms, id, amount) where is_payment = 1',
     // Only the facts of held events.
     'create index facts_held on facts (entity_id, event_no) where event_no is not null',
     // Every state and every position that a fact had, numbered from 1.

@@ -1,0 +1,87 @@
+import { type Decimal, isPlainDecimal, parseDecimal } from '../payload-filter/decimal.ts';
+import { isFactId } from './fact-id.ts';
+import { TRANSFER } from './facts.ts';
+
+/** A payment is a fact about a transfer: a log of kind `Transfer`, or an event about one that waits for its transaction. */
+
+const PAYMENT_KINDS: ReadonlySet<string> = new Set([TRANSFER, 'TransferProcessed', 'TransferFinalized']);
+
+const FACT_PREFIX = 'fct_';
+const PAYMENT_PREFIX = 'pay_';
+
+export function paymentIdOf(factId: string): string {
+  return PAYMENT_PREFIX + factId.slice(FACT_PREFIX.length);
+}
+
+/** Accepts the id of the payment and the id of its fact. Null for any other text. */
+export function factIdOfPayment(id: string): string | null {
+  const factId = id.startsWith(PAYMENT_PREFIX) ? FACT_PREFIX + id.slice(PAYMENT_PREFIX.length) : id;
+  return isFactId(factId) ? factId : null;
+}
+
+/** The searchable part of a payment. */
+export type PaymentColumns = {
+  readonly isPayment: 0 | 1;
+  readonly payer: string | null;
+  readonly payee: string | null;
+  readonly token: string | null;
+  /** An `amountKey`. */
+  readonly amount: string | null;
+};
+
+const NOT_A_PAYMENT: PaymentColumns = { isPayment: 0, payer: null, payee: null, token: null, amount: null };
+
+/** Reads the payment in the fields of a payload. Anyone can write a log with the amount 0, so such a log is not a payment. */
+export function paymentColumns(kind: string, fields: Readonly<Record<string, unknown>>): PaymentColumns {
+  if (!PAYMENT_KINDS.has(kind)) return NOT_A_PAYMENT;
+  const amount = decimalOf(fields.amount);
+  if ((amount ?? decimalOf(fields.amountBase))?.sign === 0) return NOT_A_PAYMENT;
+  return {
+    isPayment: 1,
+    payer: partyOf(fields.payer),
+    payee: partyOf(fields.payee),
+    token: partyOf(fields.token),
+    amount: amount === null ? null : amountKey(amount),
+  };
+}
+
+/** JSON rounds numbers with a fraction, so that only text and whole numbers are exact. */
+function decimalOf(value: unknown): Decimal | null {
+  if (Number.isSafeInteger(value)) return parseDecimal(String(value));
+  return typeof value === 'string' && value.length <= MAX_PARTY_LENGTH && isPlainDecimal(value)
+    ? parseDecimal(value)
+    : null;
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const MAX_PARTY_LENGTH = 256;
+const UNUSABLE = /[\p{Cc}\ufffd]/u;
+
+/** An account as it is stored and compared: addresses in lower case, other names as they are written. */
+export function partyOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_PARTY_LENGTH) return null;
+  if (ADDRESS.test(value)) return value.toLowerCase();
+  return value.isWellFormed() && !UNUSABLE.test(value) ? value : null;
+}
+
+/** 2^256 has 78 digits. */
+const MAX_WHOLE = 78;
+/** Twice the decimals that a token can have. */
+const MAX_FRACTION = 154;
+
+/**
+ * Text that sorts as the amounts do, exactly: the number of digits before the point, then the amount itself. 25.5 is
+ * `0225.5`. Null for negative amounts and for amounts that no token can have.
+ */
+export function amountKey({ sign, exponent, digits }: Decimal): string | null {
+  if (sign < 0 || exponent > MAX_WHOLE || digits.length - exponent > MAX_FRACTION) return null;
+  const whole = exponent <= 0 ? '0' : digits.slice(0, exponent).padEnd(exponent, '0');
+  const fraction = exponent <= 0 ? '0'.repeat(sign === 0 ? 0 : -exponent) + digits : digits.slice(exponent);
+  const point = fraction === '' ? '' : `.${fraction}`;
+  return `${String(whole.length).padStart(2, '0')}${whole}${point}`;
+}
+
+/** The decimal that an `amountKey` was made of. */
+export function amountOfKey(key: string): string {
+  return key.slice(2);
+}

@@ -1,0 +1,155 @@
+import type { PaymentListQuery } from '../../../contract/chain/payments.ts';
+import { type PaymentSearch, readPaymentSearch } from '../../../domain/chain/payment-search.ts';
+import { amountKey, partyOf } from '../../../domain/chain/payments.ts';
+import { eventNumber } from '../../../domain/ids.ts';
+import { parseDecimal } from '../../../domain/payload-filter/decimal.ts';
+import type { Dialect, Queries } from '../../database/database.ts';
+import { Parameters } from '../../database/sql.ts';
+import { findFactOfEvent } from '../event-facts.ts';
+import { factTable } from '../tables.ts';
+import type { NetworkLevels } from './levels.ts';
+
+/** The payments that a query asks for, as conditions on `facts`. */
+export type Matches = {
+  readonly parameters: Parameters;
+  /** Conditions of which every match has exactly one, so that an index serves each. */
+  readonly alternatives: readonly string[];
+  /** Whether an index leads to few rows. Sorting these costs less than walking all payments by date. */
+  readonly isNarrow: boolean;
+};
+
+/** The partial indexes of payments serve only statements with this text. */
+const IS_PAYMENT = 'is_payment = 1';
+
+/** Null if nothing can match. */
+export async function findMatches(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  query: PaymentListQuery,
+  networks: ReadonlyMap<number, NetworkLevels>,
+): Promise<Matches | null> {
+  const parameters = new Parameters();
+  const { transferId, agreementId, networkId, since, until } = query;
+  const where = factTable.where(parameters, {
+    entityId,
+    transactionHash: query.transactionHash?.toLowerCase(),
+    transferId,
+    agreementId,
+    networkId,
+    createdAtMs: { from: toMs(since), before: toMs(until) },
+  });
+  const common = [where, IS_PAYMENT];
+  if (!addParties(common, parameters, query) || !addAmounts(common, parameters, query)) return null;
+  if (!addState(common, parameters, query, networks)) return null;
+  const search = query.q === undefined ? null : readPaymentSearch(query.q);
+  const found = search === null ? [] : await searchConditions(queries, dialect, entityId, search, parameters);
+  if (found === null) return null;
+  const address = query.address === undefined ? [] : ofAddress(partyOf(query.address), parameters);
+  if (address === null) return null;
+  // Only one pair of conditions can be read as two lists that an index has in order.
+  const [alternatives, others] = address.length > 0 ? [address, found] : [found, []];
+  if (others.length > 0) common.push(`(${others.join(' or ')})`);
+  const rest = common.join(' and ');
+  return {
+    parameters,
+    alternatives: alternatives.length === 0 ? [rest] : alternatives.map((one) => `${rest} and ${one}`),
+    isNarrow:
+      [query.transactionHash, transferId, agreementId].some((given) => given !== undefined) ||
+      (search !== null && search.by !== 'address' && search.by !== 'amount'),
+  };
+}
+
+function toMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** Returns false if nothing can match. */
+function addParties(common: string[], parameters: Parameters, query: PaymentListQuery): boolean {
+  for (const column of ['payer', 'payee', 'token'] as const) {
+    const given = query[column];
+    if (given === undefined) continue;
+    const party = partyOf(given);
+    if (party === null) return false;
+    common.push(`${column} = ${parameters.bind(party)}`);
+  }
+  return true;
+}
+
+/** Amounts that no token can have are above all others. */
+function addAmounts(common: string[], parameters: Parameters, query: PaymentListQuery): boolean {
+  const bounds = [
+    ['=', query.amount],
+    ['>=', query.minAmount],
+    ['<=', query.maxAmount],
+  ] as const;
+  for (const [operator, given] of bounds) {
+    const decimal = given === undefined ? null : parseDecimal(given);
+    if (decimal === null) continue;
+    const key = amountKey(decimal);
+    if (key !== null) common.push(`amount ${operator} ${parameters.bind(key)}`);
+    else if (operator !== '<=') return false;
+  }
+  return true;
+}
+
+/** A payment is `safe` if it is stored as `seen`, in a block that its network calls safe, and nodes agree about it. */
+function addState(
+  common: string[],
+  parameters: Parameters,
+  { state, networkId }: PaymentListQuery,
+  networks: ReadonlyMap<number, NetworkLevels>,
+): boolean {
+  if (state === undefined) return true;
+  common.push(`state = ${parameters.bind(state === 'safe' ? 'seen' : state)}`);
+  if (state !== 'seen' && state !== 'safe') return true;
+  const safe = [...networks.values()].flatMap((network) =>
+    network.safeBlock === null || (networkId !== undefined && networkId !== network.networkId)
+      ? []
+      : `(network_id = ${parameters.bind(network.networkId)} and block_number <= ${parameters.bind(network.safeBlock)})`,
+  );
+  if (safe.length === 0) return state === 'seen';
+  common.push(`${state === 'seen' ? 'not ' : ''}(is_disputed = 0 and (${safe.join(' or ')}))`);
+  return true;
+}
+
+/** Null if nothing can match; otherwise one condition, or two that exclude each other. */
+async function searchConditions(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  search: PaymentSearch,
+  parameters: Parameters,
+): Promise<string[] | null> {
+  switch (search.by) {
+    case 'transaction':
+      return [`transaction_hash = ${parameters.bind(search.hash)}`];
+    case 'address':
+      return ofAddress(search.address, parameters);
+    case 'payment':
+      return [`id = ${parameters.bind(search.factId)}`];
+    case 'event':
+    case 'delivery': {
+      const factId = await findFactOfEvent(queries, dialect, entityId, eventNumber(search.hex));
+      return factId === null ? null : [`id = ${parameters.bind(factId)}`];
+    }
+    case 'amount': {
+      const key = amountKey(search.amount);
+      return key === null ? null : [`amount = ${parameters.bind(key)}`];
+    }
+    case 'subject': {
+      const id = parameters.bind(search.id);
+      return [
+        `transfer_id = ${id}`,
+        `agreement_id = ${id} and agreement_id is not null and (transfer_id is null or transfer_id <> ${id})`,
+      ];
+    }
+  }
+}
+
+/** A payment to oneself is listed once. */
+function ofAddress(party: string | null, parameters: Parameters): string[] | null {
+  if (party === null) return null;
+  const account = parameters.bind(party);
+  return [`payee = ${account}`, `payer = ${account} and (payee is null or payee <> ${account})`];
+}
