@@ -6,7 +6,7 @@ import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, inOrder, keyOf } from './compare.ts';
-import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
 import { isReadable, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
 import type { Poll } from './poll.ts';
@@ -69,12 +69,12 @@ async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress
   const anchor = anchorAbove(poll, to);
   if (anchor === null) return false;
   const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number, purpose: 'backfill' });
-  const flooding = isRefusal(reading) ? null : floodingContracts(reading.logs);
-  if (isRefusal(reading) || (flooding !== null && flooding.size > 0)) {
+  const flood = isRefusal(reading) ? null : findFlood(reading.logs, [source]);
+  if (isRefusal(reading) || (flood !== null && flood.size > 0)) {
     memory.backfill = null;
     rangeOf(poll, source).shrink(to - from + 1);
-    if (flooding !== null) await pauseContracts(poll, flooding);
-    else if (from === to) await pauseFlood(poll, node, to, [source]);
+    if (flood !== null) await pauseFlood(poll, flood);
+    else if (from === to) await pauseRefused(poll, node, to, [source]);
     return false;
   }
   // The node is behind, or on another branch for now.

@@ -2,111 +2,116 @@ import type { FollowedSource } from '../../store/chain/network-store.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Log } from '../rpc/types.ts';
+import { type Demand, DemandIndex, demandsOf } from './blocks/demands.ts';
 import { InDoubt } from './blocks/doubt.ts';
 import { isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import type { Poll } from './poll.ts';
 
 /**
- * A contract may have more logs in one block than can be read. Its sources are paused, so that all others go on. A refusal
- * alone proves little: it takes one more node, or the same node in two polls, to pause a source for it.
+ * A source may ask for more logs in one block than can be read. It is paused and tried again later, so that the other sources
+ * continue. Logs count for the sources that take them: a source with few payments is never paused because another source, or the
+ * contract, has many logs. A refusal alone proves little: it takes one more node, or the same node in two polls, to pause a
+ * source for it.
  */
 
-/** More logs than these in one block, of one contract, are not payments. */
+/** A source that takes more logs than this in one block does not take payments. */
 const MAX_BLOCK_LOGS = 10_000;
-/** More than these are not, of whatever contracts. */
+/** The most logs of one block that are read for all sources together. */
 const MAX_BLOCK_TOTAL = 30_000;
 const MAX_REQUESTS = 60;
 /** A refusal that is further back than this has been forgotten. */
 const SUSPECT_POLLS = 100;
-/** Of a log without its data. */
+/** The size of a log without its data. */
 const LOG_BYTES = 600;
-/** The first topic of no log. */
+/** A first topic that logs do not have. */
 const NO_TOPIC = `0x${'f'.repeat(64)}`;
 
-/** Contracts with more logs in one block than are read, with that block. */
-export type Flood = ReadonlyMap<string, number>;
+/** Sources that take more logs in one block than are read, with that block. */
+export type Flood = ReadonlyMap<FollowedSource, number>;
 
-export function floodingContracts(logs: readonly Log[]): Flood {
-  const flood = new Map<string, number>();
+export function findFlood(logs: readonly Log[], sources: readonly FollowedSource[]): Flood {
+  const flood = new Map<FollowedSource, number>();
   if (logs.length <= MAX_BLOCK_LOGS) return flood;
-  const counts = new Map<string, number>();
-  for (const { blockNumber, address } of logs) {
-    const key = `${address} ${blockNumber}`;
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    if (count > MAX_BLOCK_LOGS) flood.set(address, blockNumber);
+  const index = new DemandIndex(demandsOf(sources));
+  const counts = new Map<Demand, Map<number, number>>();
+  for (const log of logs) {
+    for (const demand of index.of(log)) {
+      const blocks = counts.get(demand) ?? new Map<number, number>();
+      counts.set(demand, blocks);
+      const count = (blocks.get(log.blockNumber) ?? 0) + 1;
+      blocks.set(log.blockNumber, count);
+      if (count > MAX_BLOCK_LOGS) for (const source of demand.sources) flood.set(source, log.blockNumber);
+    }
   }
   return flood;
 }
 
 /** The logs of this block cannot be read: pauses the sources because of which, or lets the next attempt ask in smaller parts. */
-export async function pauseFlood(poll: Poll, node: Node, block: number, sources = poll.sources): Promise<void> {
-  const flood = await findFlood(poll, node, block, sources);
-  if (flood.size > 0) return pauseContracts(poll, flood);
+export async function pauseRefused(poll: Poll, node: Node, block: number, sources = poll.sources): Promise<void> {
+  const flood = await searchFlood(poll, node, block, sources);
+  if (flood.size > 0) return pauseFlood(poll, flood);
   const { memory } = poll.follow;
   memory.contractsPerCall = Math.max(1, Math.floor(Math.min(memory.contractsPerCall, sources.length) / 2));
 }
 
-export async function pauseContracts(poll: Poll, flood: Flood): Promise<void> {
-  const flooded = poll.sources.filter(({ contract }) => flood.has(contract));
+export async function pauseFlood(poll: Poll, flood: Flood): Promise<void> {
   const [block] = flood.values();
-  await poll.pause(flooded, `The contract has more logs in block ${block} than can be read.`);
+  await poll.pause([...flood.keys()], `The source takes more logs in block ${block} than can be read.`);
 }
 
-type Part = { readonly contracts: readonly string[]; readonly sources: readonly FollowedSource[] };
-
-/** Asks for ever smaller parts of the contracts. None is found where each of them can be read. */
-async function findFlood(poll: Poll, node: Node, block: number, sources: readonly FollowedSource[]): Promise<Flood> {
-  const flood = new Map<string, number>();
+/** Asks for ever smaller parts of the sources. Finds none if each of them can be read. */
+async function searchFlood(poll: Poll, node: Node, block: number, sources: readonly FollowedSource[]): Promise<Flood> {
+  const flood: Demand[] = [];
   const sizes = new Sizes();
   let [isTooLarge, isSuspected] = [false, false];
-  const queue: Part[] = [partOf([...new Set(sources.map(({ contract }) => contract))], sources)];
+  const queue: (readonly Demand[])[] = [demandsOf(sources)];
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const part = queue.pop();
     if (part === undefined) break;
-    const reading = await readBlock(node, block, part.sources);
+    const reading = await readBlock(node, block, sourcesOf(part));
     isTooLarge ||= reading === 'too_large';
-    const [only] = part.contracts;
-    if (!isRefusal(reading)) sizes.add(reading.logs);
-    else if (part.contracts.length > 1) {
-      const middle = Math.ceil(part.contracts.length / 2);
-      queue.push(partOf(part.contracts.slice(0, middle), sources), partOf(part.contracts.slice(middle), sources));
+    const [only] = part;
+    if (!isRefusal(reading)) sizes.add(part, reading.logs);
+    else if (part.length > 1) {
+      const middle = Math.ceil(part.length / 2);
+      // The part with the sources without conditions is read first.
+      queue.push(part.slice(middle), part.slice(0, middle));
     } else if (only !== undefined) {
-      if (reading === 'too_large' || (await isProved(poll, node, block, part))) flood.set(only, block);
+      if (reading === 'too_large' || (await isProved(poll, node, block, only))) flood.push(only);
       else isSuspected = true;
     }
   }
-  if (flood.size === 0 && isSuspected) throw new InDoubt();
+  if (flood.length === 0 && isSuspected) throw new InDoubt();
   const { largest } = sizes;
   // Each can be read and all together cannot: the largest one makes room.
-  if (flood.size === 0 && largest !== null && (isTooLarge || sizes.logs > MAX_BLOCK_TOTAL)) flood.set(largest, block);
-  return flood;
+  const isTogether = flood.length === 0 && (isTooLarge || sizes.logs > MAX_BLOCK_TOTAL);
+  if (isTogether && largest !== null) flood.push(largest);
+  return new Map(sourcesOf(flood).map((source) => [source, block]));
 }
 
-function partOf(contracts: readonly string[], sources: readonly FollowedSource[]): Part {
-  const wanted = new Set(contracts);
-  return { contracts, sources: sources.filter(({ contract }) => wanted.has(contract)) };
+function sourcesOf(demands: readonly Demand[]): FollowedSource[] {
+  return demands.flatMap(({ sources }) => sources);
 }
 
 function readBlock(node: Node, block: number, sources: readonly FollowedSource[]): Promise<Reading | Refusal> {
   return readBlocks(node, { from: block, to: block, check: block, sources });
 }
 
-/** Throws where the refusal of these logs has another reason than that there are so many. */
-async function isProved({ follow }: Poll, node: Node, block: number, { contracts, sources }: Part): Promise<boolean> {
+/** Throws if the node refuses these logs for another reason than their number. */
+async function isProved({ follow }: Poll, node: Node, block: number, { sources }: Demand): Promise<boolean> {
   const { nodes, memory } = follow;
-  const nothing = sources.map((source) => ({ ...source, topic: NO_TOPIC }));
+  const nothing = sources.map(({ earlier: _, ...source }) => ({ ...source, topic: NO_TOPIC }));
   if (isRefusal(await readBlock(node, block, nothing))) throw failureOf(node);
   const other = nodes.second(node);
   if (other !== null) {
     const reading = await readBlock(other, block, sources);
-    if (!isRefusal(reading) && floodingContracts(reading.logs).size === 0) throw failureOf(node);
+    if (!isRefusal(reading) && findFlood(reading.logs, sources).size === 0) throw failureOf(node);
     return true;
   }
-  const [contract = ''] = contracts;
-  const suspected = memory.suspects.get(contract) ?? Number.NEGATIVE_INFINITY;
+  const [key = ''] = sources.map(({ sourceId }) => sourceId);
+  const suspected = memory.suspects.get(key) ?? Number.NEGATIVE_INFINITY;
   if (suspected < memory.polls && memory.polls - suspected < SUSPECT_POLLS) return true;
-  memory.suspects.set(contract, memory.polls);
+  memory.suspects.set(key, memory.polls);
   return false;
 }
 
@@ -116,19 +121,22 @@ function failureOf(node: Node): RpcFailure {
   return failure;
 }
 
-/** How much of a block each contract has. */
+/** How much of a block each demand takes. */
 class Sizes {
   logs = 0;
-  readonly #bytes = new Map<string, number>();
+  readonly #bytes = new Map<Demand, number>();
 
-  add(logs: readonly Log[]): void {
+  add(demands: readonly Demand[], logs: readonly Log[]): void {
     this.logs += logs.length;
-    for (const { address, data } of logs) {
-      this.#bytes.set(address, (this.#bytes.get(address) ?? 0) + LOG_BYTES + data.length);
+    const index = new DemandIndex(demands);
+    for (const log of logs) {
+      for (const demand of index.of(log)) {
+        this.#bytes.set(demand, (this.#bytes.get(demand) ?? 0) + LOG_BYTES + log.data.length);
+      }
     }
   }
 
-  get largest(): string | null {
+  get largest(): Demand | null {
     const [largest] = [...this.#bytes].sort(([, a], [, b]) => b - a);
     return largest?.[0] ?? null;
   }

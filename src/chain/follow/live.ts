@@ -9,7 +9,7 @@ import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
 import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, inOrder, missingFacts, positionOf } from './compare.ts';
 import { firstLook } from './first-look.ts';
-import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
 import { backfillsBelow, inTurn, tailStart } from './history.ts';
 import { type Look, lookAt } from './look.ts';
 import type { Poll } from './poll.ts';
@@ -89,12 +89,12 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
   }
   const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
   if (isRefusal(reading)) {
-    if (asked <= 1) await pauseFlood(poll, node, to);
+    if (asked <= 1) await pauseRefused(poll, node, to);
     return null;
   }
-  const flooding = floodingContracts(reading.logs);
-  if (flooding.size > 0) {
-    await pauseContracts(poll, flooding);
+  const flood = findFlood(reading.logs, poll.sources);
+  if (flood.size > 0) {
+    await pauseFlood(poll, flood);
     return null;
   }
   range.adapt(asked, reading.logs.length);

@@ -57,7 +57,7 @@ export class Memory {
   token: number | null = null;
   range = new BlockRange(null);
   contractsPerCall = MAX_CONTRACTS;
-  /** Contracts whose logs of one block a single node refused, with the poll in which it did. */
+  /** Sources whose logs of one block a single node refused, with the poll in which it did. */
   readonly suspects = new BoundedMap<string, number>(MAX_SUSPECTS);
   polls = 0;
   /** The head that was seen last. */

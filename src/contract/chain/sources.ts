@@ -66,7 +66,7 @@ export const sourceSchema = z
     state: z.enum(SOURCE_STATES).meta({
       description:
         '`catching_up` while blocks from before it was created are still to be read, `paused` if it brought more logs than ' +
-        'can be taken or a request paused it, `live` otherwise.',
+        'can be taken or a request paused it, `live` otherwise. After too many logs, Paybell tries it again by itself.',
     }),
     pausedReason: z.string().nullable().meta({ description: 'Why it is paused; null if it is not.' }),
     blocksLeft: count.nullable().meta({

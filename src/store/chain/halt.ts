@@ -10,7 +10,7 @@ import {
   type Task,
 } from '../tasks/tasks.ts';
 import type { Lease, SourceKey } from './network-store.ts';
-import { PAUSED_BLOCK } from './sources/update.ts';
+import { pauseByFlood } from './sources/pauses.ts';
 import { networkTable } from './tables.ts';
 
 /**
@@ -86,12 +86,9 @@ function pauseSource(
     const isHeld = `select network_id from chains where network_id = $1 and token = $2 ${db.dialect.lockRow}`;
     if ((await queries.get(isHeld, [networkId, token])) === undefined) return false;
     const nowMs = await readNowMs(queries, db.dialect);
-    const changed = await queries.run(
-      `update sources set paused_at_ms = $3, paused_reason = $4, paused_block = ${PAUSED_BLOCK}
-       where entity_id = $1 and id = $2 and paused_at_ms is null`,
-      [entityId, sourceId, nowMs, reason],
-    );
-    if (changed === 0) return true;
+    const paused = await pauseByFlood(queries, { entityId, sourceId }, reason, nowMs);
+    // The alert of the first pause counts for those that follow it.
+    if (paused === null || !paused.isFirst) return true;
     const about = { networkId, sourceId, reason, datePaused: Math.floor(nowMs / 1000) };
     await queueAlert(queries, db.dialect, { entityId, networkId, event: PAUSED_ALERT }, about);
     return true;

@@ -15,6 +15,7 @@ import type {
   SourceKey,
   Step,
 } from './network-store.ts';
+import { retryFlooded } from './sources/pauses.ts';
 import { factTable, networkTable } from './tables.ts';
 
 /**
@@ -71,6 +72,7 @@ export class NetworkStore implements FollowerStore {
       if (row === undefined) return null;
       const state = await readState(queries, row);
       const nowMs = await readNowMs(queries, db.dialect);
+      await retryFlooded(queries, db.dialect, networkId);
       const sources = await this.readSources(queries, networkId);
       return {
         networkId,

@@ -101,6 +101,9 @@ export const factEventTable = new Table('fact_events', {
   body: nullable(text('body')),
 });
 
+/** Who paused a source. After a flood, Paybell tries it again by itself. */
+export type PausedBy = 'request' | 'flood';
+
 export const sourceTable = new Table('sources', {
   entityId: text('entity_id'),
   sourceId: text('id'),
@@ -118,6 +121,9 @@ export const sourceTable = new Table('sources', {
   pausedAtMs: nullable(integer('paused_at_ms')),
   pausedReason: nullable(text('paused_reason')),
   pausedBlock: nullable(integer('paused_block')),
+  pausedBy: nullable(text<PausedBy>('paused_by')),
+  retryAtMs: nullable(integer('retry_at_ms')),
+  retryWaitMs: nullable(integer('retry_wait_ms')),
   name: nullable(text('name')),
   revision: integer('revision'),
   appliesFrom: integer('applies_from'),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
-import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
-import { modelSource } from '../../support/chain/model-decoder.ts';
+import { addressOf, ModelChain, wordOf } from '../../support/chain/model-chain.ts';
+import { modelSource, TOPIC } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 const [QUIET, LOUD] = [addressOf(1), addressOf(2)];
@@ -49,7 +49,67 @@ test('the neighbours of a flood in a block are at most one poll late', async () 
   expect(store.state.tip?.number).toBe(chain.head);
 });
 
-test('every source of the contract is paused, of whichever entity', async () => {
+/** Sources of the loud contract for one payee each, and one without conditions. */
+function neighbours() {
+  const payees = [wordOf(0x51), wordOf(0x52)];
+  const narrow = payees.map((payee, index) =>
+    modelSource({
+      ...{ sourceId: `src_narrow${index}`, entityId: `shop_${index}`, contract: LOUD, fromBlock: 41 },
+      topics: [null, null, [payee]],
+    }),
+  );
+  const wide = modelSource({ sourceId: 'src_wide', entityId: 'stranger', contract: LOUD, fromBlock: 41 });
+  return { payees, narrow, wide };
+}
+
+test.each([
+  ['says that there are too many', { maxLogs: 10_000 }, 2],
+  ['says that there are too many, as the only one', { maxLogs: 10_000 }, 1],
+  ['sends more than is read', { maxSize: 10_000 }, 2],
+  ['sends them all', {}, 2],
+])('a source without conditions is paused alone where the node %s', async (_, faults, nodeCount) => {
+  const { payees, narrow, wide } = neighbours();
+  const { chain, followed, store } = await network(faults, [QUIET], nodeCount);
+  store.sources.push(wide, ...narrow);
+  for (let block = 0; block < 4; block++) {
+    const paid = payees.map((payee) => ({ address: LOUD, topics: [TOPIC, wordOf(1), payee], data: wordOf(block) }));
+    chain.mine([followed.payment(10_500, LOUD), chain.transaction({ logs: paid })]);
+    await followed.poll();
+  }
+  await followed.poll();
+  expect(store.paused).toEqual([{ entityId: 'stranger', sourceId: 'src_wide' }]);
+  const seen = [...store.facts.values()].filter(({ entityId }) => entityId.startsWith('shop_'));
+  expect(Map.groupBy(seen, ({ entityId }) => entityId).size).toBe(2);
+  expect(seen).toHaveLength(8);
+  expect(store.state.tip?.number).toBe(chain.head);
+});
+
+test('no source is paused if a stranger reads another contract and the token of a shop has 10,500 transfers a block', async () => {
+  const { payees, narrow } = neighbours();
+  const { chain, followed, store } = await network({ maxLogs: 10_000 }, [QUIET]);
+  store.sources.push(...narrow);
+  for (let block = 0; block < 3; block++) {
+    const paid = { address: LOUD, topics: [TOPIC, wordOf(1), payees[0] ?? ''], data: wordOf(block) };
+    chain.mine([followed.payment(10_500, LOUD), chain.transaction({ logs: [paid] })]);
+    expect(await followed.poll()).toMatchObject({ outcome: 'followed', seen: 1, paused: 0, lagBlocks: 0 });
+  }
+  expect(store.paused).toEqual([]);
+});
+
+test('a source whose one payee has too many payments is paused, and a source of another payee is not', async () => {
+  const { payees, narrow } = neighbours();
+  const { chain, followed, store } = await network({ maxLogs: 10_000 }, [QUIET]);
+  store.sources.push(...narrow);
+  const [busy = '', calm = ''] = payees;
+  const logs = Array.from({ length: 10_500 }, (_, n) => ({
+    ...{ address: LOUD, topics: [TOPIC, wordOf(1), busy], data: wordOf(n) },
+  }));
+  chain.mine([chain.transaction({ logs: [...logs, { address: LOUD, topics: [TOPIC, wordOf(1), calm], data: '0x' }] })]);
+  expect(await followed.poll()).toMatchObject({ seen: 1, paused: 1 });
+  expect(store.paused).toEqual([{ entityId: 'shop_0', sourceId: 'src_narrow0' }]);
+});
+
+test('every source that takes too many logs is paused, of whichever entity', async () => {
   const { chain, followed, store } = await network({ maxLogs: 20_000 }, [QUIET, LOUD, LOUD, LOUD]);
   chain.mine([followed.payment(FLOOD, LOUD)]);
   await followed.poll();
@@ -127,6 +187,9 @@ test('a flood in the past of a new source pauses that source alone', async () =>
     chain.mine([followed.payment(1, QUIET)]);
     await followed.poll();
   }
+  const [calm] = neighbours().narrow;
+  const isRead = { nextBlock: 42, lastBlock: 41, fromBlock: 41 };
+  if (calm !== undefined) store.sources.push({ ...calm, ...isRead });
   store.sources.push(modelSource({ sourceId: 'src_new', contract: LOUD, fromBlock: 10 }));
   for (let block = 0; block < 20; block++) {
     chain.mine([followed.payment(1, QUIET)]);

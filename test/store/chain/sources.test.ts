@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import { PAUSED_ALERT } from '../../../src/store/chain/halt.ts';
 import type { Lease } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { FollowedSources, readSourcesToTry } from '../../../src/store/chain/sources/followed.ts';
@@ -7,6 +8,7 @@ import { withoutOutdated } from '../../../src/store/chain/sources/outdated.ts';
 import { createSource, deleteSource } from '../../../src/store/chain/sources/sources.ts';
 import { type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import { readTokens, saveTokens } from '../../../src/store/chain/tokens.ts';
+import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -221,6 +223,53 @@ onEveryEngine('a source that changes', (store) => {
     await update({ isPaused: true });
     await update({ isPaused: false });
     expect(await followed()).toMatchObject({ nextBlock: 91, lastBlock: null });
+  });
+
+  test('is tried again after a flood: after a minute, after two, and after a minute again if it was read for an hour', async () => {
+    const { networkId, entityId, source, update, setNetwork, setProgress } = await setUp({ fromBlock: 5 });
+    const { sourceId } = source;
+    await setNoticeUrl(store.db, entityId, 'https://alerts.example.com/paybell', TEST_CHANGE);
+    await setNetwork({ head: 150, tip: 140, final: 90 });
+    await setProgress(91, 90);
+    const sources = new FollowedSources();
+    const networks = new NetworkStore(store.db, 'one', (queries, id) => sources.read(queries, id));
+    const poll = async () => (await networks.lease(networkId)) ?? ({} as Lease);
+    const flood = async () => {
+      await networks.pauseSources(
+        await poll(),
+        [{ entityId, sourceId }],
+        'The source takes more logs than can be read.',
+      );
+      const sql = 'select retry_at_ms - paused_at_ms as wait from sources where id = $1';
+      return Number((await store.db.get<{ wait: number | string }>(sql, [sourceId]))?.wait);
+    };
+    const later = (ms: number) =>
+      store.db.transaction((queries) =>
+        queries.run('update sources set retry_at_ms = retry_at_ms - $2 where id = $1', [sourceId, ms]),
+      );
+    const countAlerts = async () => {
+      const sql = `select count(*) as alerts from events where network_id = $1 and event = '${PAUSED_ALERT}'`;
+      return Number((await store.db.get<{ alerts: number | string }>(sql, [networkId]))?.alerts);
+    };
+    expect(await flood()).toBe(60_000);
+    expect((await poll()).sources).toEqual([]);
+    await later(60_000);
+    expect((await poll()).sources).toMatchObject([{ sourceId, nextBlock: 91, lastBlock: null }]);
+    expect(await flood()).toBe(120_000);
+    expect(await countAlerts()).toBe(1);
+    await later(120_000 + 3_600_001);
+    expect(await flood()).toBe(60_000);
+    expect(await countAlerts()).toBe(2);
+    // Of a clock that was set back by two hours.
+    await later(-7_200_000);
+    expect((await poll()).sources).toHaveLength(1);
+    await flood();
+    await setNetwork({ head: 250, tip: 240, final: 190 });
+    await update({ isPaused: true });
+    await later(7_200_000);
+    expect((await poll()).sources).toEqual([]);
+    await update({ isPaused: false });
+    expect((await poll()).sources).toMatchObject([{ sourceId, nextBlock: 91, lastBlock: null }]);
   });
 
   test.each([

@@ -31,8 +31,9 @@ export const modelDecoder: Decoder = {
 function factsOf(log: Log, factId: string, sources: readonly FollowedSource[]): FoundFact[] {
   const byEntity = new Map<string, FollowedSource>();
   for (const source of sources) {
-    const isTaken = source.contract === log.address && source.topic === log.topics[0];
-    if (isTaken && source.fromBlock <= log.blockNumber && !byEntity.has(source.entityId)) {
+    const isOfEvent = source.contract === log.address && source.topic === log.topics[0];
+    const isWanted = (source.topics ?? []).every((values, place) => values?.includes(log.topics[place] ?? '') ?? true);
+    if (isOfEvent && isWanted && source.fromBlock <= log.blockNumber && !byEntity.has(source.entityId)) {
       byEntity.set(source.entityId, source);
     }
   }

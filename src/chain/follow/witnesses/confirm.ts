@@ -8,7 +8,7 @@ import { arrangeAnchors, floorIndex } from '../blocks/anchors.ts';
 import { CanonicalBlocks } from '../blocks/canonical.ts';
 import { hashesOf, isRefusal, type Reading, readBlocks } from '../blocks/read-blocks.ts';
 import { compareFacts, keyOf, missingFacts } from '../compare.ts';
-import { floodingContracts, pauseContracts, pauseFlood } from '../flood.ts';
+import { findFlood, pauseFlood, pauseRefused } from '../flood.ts';
 import { inTurn } from '../history.ts';
 import type { ConfirmProgress } from '../memory.ts';
 import type { Poll } from '../poll.ts';
@@ -103,12 +103,12 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress, { fro
   const reading = await readBlocks(node, wanted);
   if (isRefusal(reading)) {
     memory.range.shrink(to - from + 1);
-    if (from === to) await pauseFlood(poll, node, to);
+    if (from === to) await pauseRefused(poll, node, to);
     return false;
   }
-  const flooding = floodingContracts(reading.logs);
-  if (flooding.size > 0) {
-    await pauseContracts(poll, flooding);
+  const flood = findFlood(reading.logs, poll.sources);
+  if (flood.size > 0) {
+    await pauseFlood(poll, flood);
     return false;
   }
   // The node is behind: another one may be asked, and this one again by a later poll.

@@ -6,6 +6,7 @@ import { type Change, recordChange } from '../../tenants/audit.ts';
 import type { SourceVersion } from '../network-store.ts';
 import { networkTable, sourceTable } from '../tables.ts';
 import { readVersions } from './followed.ts';
+import { pauseByRequest, resumeByRequest } from './pauses.ts';
 import { type PreparedSource, shownColumns, toSource } from './sources.ts';
 
 /**
@@ -20,8 +21,6 @@ import { type PreparedSource, shownColumns, toSource } from './sources.ts';
 
 /** Earlier definitions that a source keeps. Older ones are dropped once their blocks are final and read. */
 const MAX_EARLIER = 10;
-
-const PAUSED_BY_REQUEST = 'It was paused by a request.';
 
 export type SourceUpdate = {
   readonly name?: string | null | undefined;
@@ -98,9 +97,10 @@ export function updateSource(
       Object.assign(before, { name: row.name });
       Object.assign(after, { name });
     }
-    if (isPaused !== undefined && isPaused !== (row.pausedAtMs !== null)) {
-      await (isPaused ? pause(queries, row, change) : resume(queries, row));
-      Object.assign(before, { isPaused: !isPaused });
+    if (isPaused !== undefined && row.pausedBy !== (isPaused ? 'request' : null)) {
+      const nowMs = change.nowS * 1_000;
+      await (isPaused ? pauseByRequest(queries, row, nowMs) : resumeByRequest(queries, row));
+      Object.assign(before, { isPaused: row.pausedBy !== null });
       Object.assign(after, { isPaused });
     }
     if (Object.keys(after).length > 0) {
@@ -138,7 +138,7 @@ async function changeDefinition(
   while (earlier.length > MAX_EARLIER) {
     const oldest = earlier.shift();
     if (oldest !== undefined && !isDone(oldest, row, network)) {
-      return { kind: 'too_many', finalAtBlock: oldest.untilBlock, isPaused: row.pausedAtMs !== null };
+      return { kind: 'too_many', finalAtBlock: oldest.untilBlock, isPaused: row.pausedBy !== null };
     }
   }
   await queries.run(
@@ -179,7 +179,7 @@ function versionOf({ revision, definition, topics, appliesFrom }: Row, untilBloc
 /** Whether its blocks are read and final. A source that is paused will read the blocks of its pause. */
 function isDone({ untilBlock }: SourceVersion, row: Row, network: Network): boolean {
   const read = (nextUnread(row) ?? Number.POSITIVE_INFINITY) - 1;
-  const final = (row.pausedAtMs === null ? network?.final : row.pausedBlock) ?? -1;
+  const final = (row.pausedBy === null ? network?.final : row.pausedBlock) ?? -1;
   return row.nextBlock !== null && Math.min(read, final) >= untilBlock;
 }
 
@@ -191,25 +191,4 @@ function nextUnread({ nextBlock, lastBlock }: Row): number | null {
 /** The block at which the source continues if it must read this block again; null if it has read no block. */
 function nextFrom(row: Row, block: number): number | null {
   return row.nextBlock === null ? null : Math.min(nextUnread(row) ?? block, block);
-}
-
-/** The newest block whose facts cannot change, for a source that is paused now; null before the first poll. */
-export const PAUSED_BLOCK = `(select coalesce(c.final, (select min(a.number) from chain_anchors a where a.network_id = c.network_id))
-   from chains c where c.network_id = sources.network_id)`;
-
-async function pause(queries: Queries, { entityId, sourceId }: Row, { nowS }: Change): Promise<void> {
-  await queries.run(
-    `update sources set paused_at_ms = $3, paused_reason = $4, paused_block = ${PAUSED_BLOCK} where entity_id = $1 and id = $2`,
-    [entityId, sourceId, nowS * 1_000, PAUSED_BY_REQUEST],
-  );
-}
-
-/** The source continues after the last block that was final when it was paused, or before it if older blocks were unread. */
-async function resume(queries: Queries, row: Row): Promise<void> {
-  const { entityId, sourceId, nextBlock, pausedBlock } = row;
-  await queries.run(
-    `update sources set paused_at_ms = null, paused_reason = null, paused_block = null, next_block = $3, last_block = null
-     where entity_id = $1 and id = $2`,
-    [entityId, sourceId, pausedBlock === null ? nextBlock : nextFrom(row, pausedBlock + 1)],
-  );
 }

@@ -73,7 +73,8 @@ const SOURCE_TABLES: readonly string[] = [
   // that each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block`
   // must still be read for this source alone; `last_block` is null until the network's holder has seen it, and `next_block`
   // too before the first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the
-  // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused.
+  // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused,
+  // by a request or by a flood (`paused_by`). After a flood it is tried again at `retry_at_ms`, `retry_wait_ms` after the pause.
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -91,6 +92,9 @@ const SOURCE_TABLES: readonly string[] = [
     paused_at_ms bigint,
     paused_reason text,
     paused_block bigint,
+    paused_by text collate "binary",
+    retry_at_ms bigint,
+    retry_wait_ms bigint,
     name text,
     revision bigint not null default 1,
     applies_from bigint not null,
