@@ -79,6 +79,7 @@ export class Fleet {
 
   /** From now on no call of the database fails, and no instance stands still. */
   heal(): void {
+    world.note('heal');
     for (const { faults, owner } of this.#slots) {
       faults.clear();
       owner.frozenUntilMs = world.nowMs;
