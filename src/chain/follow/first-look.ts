@@ -5,7 +5,7 @@ import type { Header } from '../rpc/types.ts';
 import { InDoubt } from './blocks/doubt.ts';
 import type { Look } from './look.ts';
 import type { Poll } from './poll.ts';
-import { askOthers } from './witnesses/consult.ts';
+import { askOthers, mayStartAt } from './witnesses/consult.ts';
 
 /** How far below the first block to read the follower looks for firm ground on a network without finality. */
 const GROUND_BLOCKS = 64;
@@ -23,6 +23,8 @@ export async function firstLook(poll: Poll, node: Node, look: Look): Promise<voi
   const groundNumber = Math.max(0, Math.min(tipNumber, finalNumber ?? tipNumber - GROUND_BLOCKS));
   const [tip, ground] = await blocksAt(node, [tipNumber, groundNumber], head);
   if (tip === undefined || ground === undefined) throw new InDoubt();
+  // Everything else is compared with this block: a node of another chain must not choose it alone.
+  if (!(await mayStartAt(poll, node, ground))) throw new InDoubt();
   await poll.commit({
     tip,
     anchors: tip.number === ground.number ? [tip] : [tip, ground],

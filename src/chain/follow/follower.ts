@@ -1,4 +1,4 @@
-import type { FollowerStore, Lease } from '../../store/chain/network-store.ts';
+import type { FollowerStore } from '../../store/chain/network-store.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Nodes } from '../rpc/nodes.ts';
@@ -7,10 +7,11 @@ import { backfillOnce, hasBackfill } from './backfill.ts';
 import { InDoubt } from './blocks/doubt.ts';
 import { followLive, type LiveResult } from './live.ts';
 import { Memory } from './memory.ts';
-import { type Decoder, type Follow, type FollowOptions, LeaseLost, noChanges, Poll } from './poll.ts';
+import { type Decoder, type Follow, type FollowOptions, LeaseLost, NetworkHalted, noChanges, Poll } from './poll.ts';
 import { type LoopHooks, PollLoop } from './poll-loop.ts';
 import type { NetworkHealth, PollOutcome, PollResult } from './poll-result.ts';
 import { confirmFinality, reviewUnconfirmed } from './witnesses/confirm.ts';
+import { noteConflict } from './witnesses/conflict.ts';
 import { areHeadsDue, askOthers, elect } from './witnesses/consult.ts';
 import { traceLost } from './witnesses/lost.ts';
 import { checkTail } from './witnesses/tail-check.ts';
@@ -119,8 +120,10 @@ export class Follower {
     try {
       return this.#result(poll, await work(poll), before);
     } catch (error) {
+      const liveCounts = this.#counts();
+      if (error instanceof NetworkHalted) return this.#result(poll, { outcome: 'halted', liveCounts }, before);
       if (!(error instanceof LeaseLost)) throw error;
-      return this.#result(null, { outcome: 'idle', liveCounts: this.#counts() }, before);
+      return this.#result(null, { outcome: 'idle', liveCounts }, before);
     }
   }
 
@@ -146,17 +149,7 @@ export class Follower {
   async #conclude(poll: Poll, node: Node, { kind }: Pick<LiveResult, 'kind'>): Promise<Live> {
     if (kind === 'followed') return { outcome: 'followed', node };
     if (kind === 'behind') return { outcome: 'behind', node: null };
-    const { memory, witnesses, nodes, store } = this.follow;
-    const isRepeated = memory.conflicts.has(node.name);
-    memory.conflicts.add(node.name);
-    if (nodes.count > 1) {
-      witnesses.of(node).isOnOtherChain = true;
-      node.noteFailure(new RpcFailure('wrong_chain'));
-    }
-    // A node alone has to say it twice.
-    const isHalted = nodes.count === 1 ? isRepeated : memory.conflicts.size >= witnesses.quorumWith(memory.conflicts);
-    if (!isHalted) return { outcome: 'in_doubt', node: null };
-    await store.halt(poll.lease, reasonOf(poll.lease));
+    if (!(await noteConflict(poll, node))) return { outcome: 'in_doubt', node: null };
     return { outcome: 'halted', node: null };
   }
 
@@ -231,9 +224,4 @@ function areTagsDue({ state, lease, follow }: Poll): boolean {
   const leastMs = Math.max(MIN_TAGS_MS, state.blockTimeMs ?? 0);
   const usualMs = Math.min(MAX_TAGS_MS, Math.max(leastMs, (state.finalLagMs ?? 0) * TAGS_SHARE));
   return follow.clock.nowMs() - follow.memory.tagsAskedAtMs >= (lease.isWaiting ? usualMs : IDLE_TAGS_MS);
-}
-
-function reasonOf({ state }: Lease): string {
-  const final = state.final === null ? '' : ` block ${state.final} is final, and`;
-  return `The network was reorganised too deeply:${final} the nodes have none of the newer blocks that were read.`;
 }

@@ -54,6 +54,15 @@ export class LeaseLost extends Error {
   }
 }
 
+/** Thrown if most nodes have another block at finality: the network is halted, and this poll is over. */
+export class NetworkHalted extends Error {
+  override readonly name = 'NetworkHalted';
+
+  constructor() {
+    super('The network is halted');
+  }
+}
+
 const FACTS_A_READ = 1_000;
 
 /** One look at a network: the lease, what is known by now, and what was found. */

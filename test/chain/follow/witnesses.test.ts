@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain, wordOf } from '../../support/chain/model-chain.ts';
 import { modelSource, TOPIC } from '../../support/chain/model-decoder.ts';
@@ -151,6 +152,60 @@ describe('the branch', () => {
     await payAndPoll(followed, 6);
     expect(store.state.tip?.number).toBe(chain.head);
     expect(followed.mistakes().filter((mistake) => !mistake.startsWith('extra'))).toEqual([]);
+  });
+});
+
+/** A chain with other blocks than this one, and a longer one. */
+function otherThan(chain: ModelChain): ModelChain {
+  const other = new ModelChain();
+  other.mineEmpty(chain.head + 5);
+  other.fork(
+    chain.head,
+    Array.from({ length: chain.head + 5 }, () => [other.transaction()]),
+  );
+  return other;
+}
+
+describe('another block at finality', () => {
+  test('that two of three nodes have halts the network, although the third one leads', async () => {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const honest = Array.from({ length: 3 }, () => new ModelNode(chain).exchange);
+    let others: Exchange | null = null;
+    const exchanges = honest.map(
+      (exchange, index): Exchange =>
+        (payload) =>
+          (index > 0 && others !== null ? others : exchange)(payload),
+    );
+    const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
+    await payAndPoll(followed, 40);
+    others = new ModelNode(otherThan(chain)).exchange;
+    const { final } = followed.store.state;
+    await payAndPoll(followed, 30);
+    expect(followed.results.at(-1)?.outcome).toBe('halted');
+    // Too few nodes have the blocks after it.
+    expect(followed.store.state.final).toBe(final);
+  });
+
+  test.each([0, 1])('that one of three nodes has from the start does not decide (node %d)', async (wrong) => {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const other = otherThan(chain);
+    const exchanges = [0, 1, 2].map((index) => new ModelNode(index === wrong ? other : chain).exchange);
+    const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
+    await payAndPoll(followed, 40);
+    expect(followed.store.state.haltedAtMs).toBeNull();
+    expect(followed.store.state.final).toBeGreaterThan(50);
+    expect(followed.mistakes()).toEqual([]);
+  });
+
+  test('that one of two nodes has from the start keeps the network from starting', async () => {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const exchanges = [chain, otherThan(chain)].map((each) => new ModelNode(each).exchange);
+    const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
+    await payAndPoll(followed, 20);
+    expect(followed.store.state).toMatchObject({ tip: null, final: null });
   });
 });
 

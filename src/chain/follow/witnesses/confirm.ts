@@ -1,7 +1,6 @@
 import type { BlockRef, FactChange, StoredFact } from '../../../domain/chain/facts.ts';
 import { judgeVotes, NO_VOTES, withVote } from '../../../domain/chain/witnesses.ts';
 import { blockAt } from '../../rpc/calls.ts';
-import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
 import type { Header } from '../../rpc/types.ts';
 import { arrangeAnchors, floorIndex } from '../blocks/anchors.ts';
@@ -11,8 +10,9 @@ import { compareFacts, keyOf, missingFacts } from '../compare.ts';
 import { findFlood, pauseFlood, pauseRefused } from '../flood.ts';
 import { inTurn } from '../history.ts';
 import type { ConfirmProgress } from '../memory.ts';
-import type { Poll } from '../poll.ts';
+import { NetworkHalted, type Poll } from '../poll.ts';
 import { cutSteps } from '../steps.ts';
+import { noteConflict } from './conflict.ts';
 import { changeOf, type Judged, type Question, takeVotes } from './votes.ts';
 
 /**
@@ -128,14 +128,14 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress, { fro
 }
 
 /** Above finality, either of two nodes that disagree may be right. A node with another block at finality is wrong. */
-async function rejectOtherChain({ state, follow }: Poll, node: Node): Promise<void> {
+async function rejectOtherChain(poll: Poll, node: Node): Promise<void> {
+  const { state } = poll;
   const floor = state.anchors[floorIndex(state.anchors, state.final)];
   if (floor === undefined || state.final === null || floor.number > state.final) return;
   const call = blockAt(floor.number);
   const header = (await node.send([call], 'finality')).valueOrNull(call);
   if (header === null || header.hash === floor.hash) return;
-  follow.witnesses.of(node).isOnOtherChain = true;
-  node.noteFailure(new RpcFailure('wrong_chain'));
+  if (await noteConflict(poll, node)) throw new NetworkHalted();
 }
 
 /** Writes what this reading has and no earlier one had, and notes the votes of its node. Returns the number of changes. */

@@ -2,8 +2,10 @@ import type { BlockRef } from '../../../domain/chain/facts.ts';
 import { blockAt, type Call, taggedBlock } from '../../rpc/calls.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
+import type { Header } from '../../rpc/types.ts';
 import { floorIndex } from '../blocks/anchors.ts';
-import type { Poll } from '../poll.ts';
+import { NetworkHalted, type Poll } from '../poll.ts';
+import { noteConflict } from './conflict.ts';
 import type { Witness } from './witness.ts';
 import { Witnesses } from './witnesses.ts';
 
@@ -42,7 +44,8 @@ async function askOne(poll: Poll, node: Node, withTags: boolean): Promise<void> 
   const { witnesses } = poll.follow;
   const witness = witnesses.of(node);
   const [latest, finalized, safe] = [taggedBlock('latest'), taggedBlock('finalized'), taggedBlock('safe')];
-  const floor = witness.isOnOtherChain ? floorOf(poll) : null;
+  const isApart = witness.isOnOtherChain || witness.isOnOtherBranch(poll.state.anchors);
+  const floor = isApart ? floorOf(poll) : null;
   const atFloor = floor === null ? null : blockAt(floor.number);
   const calls: Call<unknown>[] = [
     latest,
@@ -58,14 +61,26 @@ async function askOne(poll: Poll, node: Node, withTags: boolean): Promise<void> 
       const tags = { finalized: outcomes.valueOrNull(finalized), safe: outcomes.valueOrNull(safe) };
       witnesses.noteTags(node, head, tags);
     }
-    if (atFloor !== null && outcomes.valueOrNull(atFloor)?.hash === floor?.hash) witness.isOnOtherChain = false;
+    if (atFloor !== null) await compareFloor(poll, node, floor, outcomes.valueOrNull(atFloor));
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error;
   }
 }
 
-function floorOf({ state }: Poll) {
-  return state.anchors[floorIndex(state.anchors, state.final)] ?? null;
+/** The newest anchor that is final; null if there is none. */
+function floorOf({ state: { anchors, final } }: Poll): BlockRef | null {
+  const floor = anchors[floorIndex(anchors, final)];
+  return floor === undefined || final === null || floor.number > final ? null : floor;
+}
+
+async function compareFloor(poll: Poll, node: Node, floor: BlockRef | null, header: Header | null): Promise<void> {
+  if (floor === null || header === null) return;
+  if (header.hash !== floor.hash) {
+    if (await noteConflict(poll, node)) throw new NetworkHalted();
+    return;
+  }
+  poll.follow.witnesses.of(node).isOnOtherChain = false;
+  poll.follow.memory.conflicts.delete(node.name);
 }
 
 /** Chooses the leader among the nodes that can be asked. Returns whether it is another one now. */
@@ -129,6 +144,16 @@ export async function mayFollowFork(poll: Poll, leader: Node, replaced: BlockRef
   if (first === undefined || moved >= witnesses.quorum) return true;
   witnesses.lead(first);
   return false;
+}
+
+/** Whether the first block that counts as final may be used: a quorum has it, or no other node has another block there. */
+export async function mayStartAt(poll: Poll, leader: Node, { number, hash }: BlockRef): Promise<boolean> {
+  const { witnesses, nodes, memory } = poll.follow;
+  const hashes = await Promise.all(nodes.others(leader).map((node) => hashAt(node, blockAt(number))));
+  const same = 1 + hashes.filter((other) => other === hash).length;
+  const isContradicted = hashes.some((other) => other !== null && other !== hash);
+  memory.isDisagreeing = isContradicted && same < witnesses.quorum;
+  return !memory.isDisagreeing;
 }
 
 async function hashAt(node: Node, call: ReturnType<typeof blockAt>): Promise<string | null> {

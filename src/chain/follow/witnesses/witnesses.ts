@@ -129,11 +129,11 @@ export class Witnesses {
     return quorumOf(this.present.length, this.rules.quorum);
   }
 
-  /** The quorum among the present nodes and the nodes with these names, which have left the chain that is stored. */
-  quorumWith(names: ReadonlySet<string>): number {
+  /** More than half of the present nodes and of the nodes with these names, which have left the chain that is stored. */
+  majorityWith(names: ReadonlySet<string>): number {
     const nowMs = this.clock.nowMs();
     const voters = this.all.filter((witness) => names.has(witness.node.name) || !witness.isAbsent(nowMs));
-    return quorumOf(voters.length, this.rules.quorum);
+    return quorumOf(voters.length, null);
   }
 
   /** The leader if it takes calls, else the node with the best head that does. Null while none takes calls. */
@@ -170,7 +170,8 @@ export class Witnesses {
     const isLone = present.length === 1 && quorum === 1;
     const speakers = present.filter(({ final }) => final !== null).length;
     // A lone node with another block at finality is found out by the logs that it does not have.
-    const counted = isLone ? present : present.filter((witness) => !witness.isOnOtherBranch(anchors));
+    const isOnOurs = (witness: Witness) => !witness.isOnOtherChain && !witness.isOnOtherBranch(anchors);
+    const counted = isLone ? present : present.filter(isOnOurs);
     const claims = counted.map((witness) => (isLone ? witness.repeatedFinal : witness.final));
     const final = agreedBlock(claims, quorum);
     return {
