@@ -36,6 +36,9 @@ const factFields = {
   revision,
   kind: z.string().meta({ description: '`Transfer`, which is processed and then finalized, or an event kind.' }),
   isSilent: z.boolean().meta({ description: 'Whether it is history for which nothing is delivered.' }),
+  isDisputed: z.boolean().meta({
+    description: 'Whether as many nodes deny it as show it. Paybell sends no event for it until the nodes agree.',
+  }),
   transactionHash: z.string().meta({ description: 'The transaction.' }),
   contract: z.string().nullable().meta({ description: 'The contract that wrote the log; null for a held event.' }),
   ...position,
@@ -54,6 +57,7 @@ const exampleFact = {
   revision: 1,
   kind: 'Transfer',
   isSilent: false,
+  isDisputed: false,
   transactionHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
   contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   blockNumber: 38214507,

@@ -82,7 +82,7 @@ function printDetail(fact: FactDetail, json: boolean): void {
   printFields({
     fact: fact.factId,
     network: `${fact.networkId} ${networkName(fact.networkId)}`,
-    state: paintState(fact),
+    state: `${paintState(fact)}${fact.isDisputed ? ' (disputed: as many nodes deny it as show it)' : ''}`,
     kind: `${fact.kind}${fact.isSilent ? ' (history, not delivered)' : ''}`,
     transaction: fact.transactionHash,
     block: showBlock(fact.blockNumber),

@@ -26,6 +26,7 @@ const shownColumns = new Columns({
     'revision',
     'kind',
     'isSilent',
+    'isDisputed',
     'transactionHash',
     'contract',
     'blockNumber',
@@ -130,6 +131,7 @@ async function readDeliveries(
   return { totalDeliveries: totalResults, deliveries };
 }
 
-function toFact({ isSilent, fields, ...row }: RowOf<typeof shownColumns>): Fact {
-  return { ...row, isSilent: isSilent === 1, fields: JSON.parse(fields) as Record<string, unknown> };
+function toFact({ isSilent, isDisputed, fields, ...row }: RowOf<typeof shownColumns>): Fact {
+  const flags = { isSilent: isSilent === 1, isDisputed: isDisputed === 1 };
+  return { ...row, ...flags, fields: JSON.parse(fields) as Record<string, unknown> };
 }

@@ -111,6 +111,7 @@ onSuiteEngine('facts', (store) => {
       revision: 1,
       kind: 'Transfer',
       isSilent: true,
+      isDisputed: false,
       transactionHash: hash,
       contract: `0x${'1'.repeat(40)}`,
       ...at(11),
@@ -121,6 +122,18 @@ onSuiteEngine('facts', (store) => {
       dateChanged: expect.any(Number),
     });
     expect((await list(app, await createTenant(store.db))).totalResults).toBe(0);
+  });
+
+  test('say whether nodes are tied on a payment', async () => {
+    const { networkId, tenant, app, step } = await setUp();
+    const fact = found(tenant, networkId, at(10));
+    const votes = { yes: ['1#1'], no: ['1#2'] };
+    await step(30, [{ change: 'seen', fact, evidence: { votes, standing: 'disputed' } }], { final: 20 });
+    const isDisputed = async () =>
+      (await list(app, tenant)).facts.map(({ state, ...each }) => [state, each.isDisputed]);
+    expect(await isDisputed()).toEqual([['seen', true]]);
+    await step(31, [{ change: 'judged', ...fact, evidence: CONFIRMED }]);
+    expect(await isDisputed()).toEqual([['final', false]]);
   });
 
   test('tell the history of a payment with its events and deliveries', async () => {
