@@ -2,6 +2,7 @@ import type { BlockRef, FoundFact } from '../../domain/chain/facts.ts';
 import { NO_VOTES, withVote } from '../../domain/chain/witnesses.ts';
 import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Node } from '../rpc/node.ts';
+import type { Log } from '../rpc/types.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
@@ -57,7 +58,7 @@ function progressOf(poll: Poll): BackfillProgress | null {
   const from = source.nextBlock;
   const to = Math.min(source.lastBlock, from + nodes.capRange(rangeOf(poll, source).blocks) - 1);
   const key = keyOfSource(source);
-  const empty = { readings: 0, total: 0, isInDoubt: false, facts: new Map(), votes: new Map() };
+  const empty = { readings: 0, total: 0, isInDoubt: false, facts: new Map(), votes: new Map(), last: null };
   memory.backfill = { source: key, from, to, ...empty };
   return memory.backfill;
 }
@@ -97,14 +98,17 @@ async function write(
 ): Promise<boolean> {
   const { decoder, memory } = poll.follow;
   // With all sources, because a log belongs to the oldest source that takes it.
-  noteReading(progress, node, logs.length === 0 ? [] : await decoder.decode(logs, poll.sources));
+  const hash = hashReading(poll.sources, logs);
+  const found = progress.last?.hash === hash ? progress.last.found : await decoder.decode(logs, poll.sources);
+  progress.last = { hash, found };
+  noteReading(progress, node, found);
   const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
   if (progress.readings < needed && progress.total < MAX_READINGS) return false;
-  const found = [...progress.facts.values()];
+  const all = [...progress.facts.values()];
   const { changes } = compareFacts({
-    found,
+    found: all,
     stored: [],
-    known: found.length === 0 ? [] : await poll.factsLike(found),
+    known: all.length === 0 ? [] : await poll.factsLike(all),
     isGone: () => false,
     head: poll.state.head ?? progress.to,
     final: poll.state.final,
@@ -124,6 +128,16 @@ async function write(
   rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);
   memory.backfill = null;
   return true;
+}
+
+/** Equal for two readings of the same logs for the same definitions. */
+function hashReading(sources: readonly FollowedSource[], logs: readonly Log[]): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const { sourceId, revision } of sources) hasher.update(`${sourceId} ${revision}\n`);
+  for (const { blockHash, logIndex, transactionHash, address, topics, data } of logs) {
+    hasher.update(`${blockHash} ${logIndex} ${transactionHash} ${address} ${topics} ${data}\n`);
+  }
+  return hasher.digest('hex');
 }
 
 /** A fact that the two readings have in different blocks was moved by a fork in between: the newer reading counts. */

@@ -49,6 +49,8 @@ export type BackfillProgress = {
   readonly facts: Map<string, FoundFact>;
   /** The votes on facts, by their keys and blocks. */
   readonly votes: Map<string, Votes>;
+  /** The last reading. The next one is mostly the same, and then it is not decoded again. */
+  last: { readonly hash: string; readonly found: readonly FoundFact[] } | null;
 };
 
 /** What a follower remembers between polls. Nothing here has to survive: it is learned again within a few polls. */

@@ -63,9 +63,9 @@ export class NetworkWriter implements AsyncDisposable {
     return source.sourceId;
   }
 
-  /** As if the last poll was so long ago. */
+  /** As if the last poll, which found the newest block, was this long ago. */
   async age(seconds: number): Promise<void> {
-    const sql = 'update chains set polled_at_ms = polled_at_ms - $2 where network_id = $1';
+    const sql = `update chains set polled_at_ms = polled_at_ms - $2, head_s = (polled_at_ms - $2) / 1000 where network_id = $1`;
     await this.db.transaction((queries) => queries.run(sql, [this.networkId, seconds * 1000]));
   }
 
