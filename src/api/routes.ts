@@ -7,6 +7,7 @@ import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
 import { chainOperations } from './routes/chain/chains.ts';
 import { factOperations } from './routes/chain/facts.ts';
+import { paymentOperations } from './routes/chain/payments.ts';
 import { sourceOperations } from './routes/chain/sources.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
@@ -89,6 +90,7 @@ function allOperations(config: Config): Operation[] {
     ...deliveryOperations(config),
     ...feedOperations,
     ...sourceOperations(config),
+    ...paymentOperations,
     ...factOperations,
     ...reconciliationOperations(),
     ...chainOperations,

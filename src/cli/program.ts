@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
     events: async () => (await import('./server/events.ts')).addEvents,
     deliveries: async () => (await import('./server/deliveries.ts')).addDeliveries,
     sources: async () => (await import('./server/chain/sources.ts')).addSources,
+    payments: async () => (await import('./server/chain/payments.ts')).addPayments,
     facts: async () => (await import('./server/chain/facts.ts')).addFacts,
     chain: async () => (await import('./chain/chain.ts')).addChain,
     secrets: async () => (await import('./server/secrets.ts')).addSecrets,

@@ -5,6 +5,7 @@ import { Admin } from './admin.ts';
 import { Audit } from './audit.ts';
 import { Chains } from './chain/chains.ts';
 import { Facts } from './chain/facts.ts';
+import { Payments } from './chain/payments.ts';
 import { Sources } from './chain/sources.ts';
 import { Deliveries } from './deliveries.ts';
 import { Endpoints } from './endpoints.ts';
@@ -33,6 +34,7 @@ export class Paybell {
   readonly events: Events;
   readonly deliveries: Deliveries;
   readonly sources: Sources;
+  readonly payments: Payments;
   readonly facts: Facts;
   readonly chains: Chains;
   readonly reconciliations: Reconciliations;
@@ -51,6 +53,7 @@ export class Paybell {
     this.events = new Events(transport);
     this.deliveries = new Deliveries(transport);
     this.sources = new Sources(transport);
+    this.payments = new Payments(transport);
     this.facts = new Facts(transport);
     this.chains = new Chains(transport);
     this.reconciliations = new Reconciliations(transport);

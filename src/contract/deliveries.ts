@@ -62,6 +62,9 @@ const eventFilters = {
   eventId: exactText({ description: 'Only for the event with this identifier.' }),
   event: eventFilter({ description: 'Only for this event kind.' }),
   networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only for this network.' }),
+  transactionHash: exactText({
+    description: 'Only for payments of this transaction; the newest 100 events are found. Case does not matter.',
+  }),
   ...dateFilters,
 };
 
@@ -323,6 +326,7 @@ export const deliveryFilterSchema = z.strictObject({
   eventId: z.string().optional(),
   event: z.string().optional(),
   networkId: z.int().optional(),
+  transactionHash: z.string().optional(),
   since: z.int().optional(),
   until: z.int().optional(),
   webhookId: z.string().optional(),

@@ -118,6 +118,7 @@ describe('help', () => {
       'events',
       'deliveries',
       'sources',
+      'payments',
       'facts',
       'chain',
       'secrets',

@@ -157,6 +157,16 @@ onSuiteEngine('every method of the client', (store) => {
     expect(differences).toEqual([{ eventId: 'unknown', difference: 'unknown', paybell: null, yours: unknown }]);
   });
 
+  test('payments: list, search and read', async () => {
+    const { payments } = await newClient();
+    expect(await payments.list({ q: '25', state: 'final' })).toEqual({ totalResults: 0, payments: [] });
+    expect(await Array.fromAsync(payments.listAll())).toEqual([]);
+    expect(await payments.get('pay_none').catch((error: unknown) => error)).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
+  });
+
   test('sources, facts and networks: create, try, list, read and delete', async () => {
     const { sources, facts, chains } = await newClient();
     const failing = (call: Promise<unknown>) => call.catch((error: unknown) => error);

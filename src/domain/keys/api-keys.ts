@@ -7,6 +7,7 @@ export const PERMISSIONS = [
   'events:write',
   'deliveries:read',
   'deliveries:write',
+  'payments:read',
   'audit:read',
   'keys:read',
   'keys:write',

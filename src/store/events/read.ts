@@ -3,6 +3,7 @@ import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { firstHexAt } from '../../domain/ids.ts';
+import { findEventsOfTransaction } from '../chain/event-facts.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { requireLight } from '../database/paginate.ts';
 import {
@@ -90,17 +91,31 @@ export function listEvents(
   });
 }
 
-/** The numbers of the events that `eventId` and `q` name; null where neither is given. */
+/** The numbers of the events that `eventId`, `q` and `transactionHash` name together; null if none of them is given. */
 async function findNamed(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
-  { eventId, q, since }: Pick<EventListQuery, 'eventId' | 'q' | 'since'>,
+  { eventId, q, since, transactionHash }: Pick<EventListQuery, 'eventId' | 'q' | 'since' | 'transactionHash'>,
 ): Promise<string[] | null> {
-  const named = q === undefined ? null : await findByText(queries, dialect, entityId, q, since);
+  const found = q === undefined ? null : await findByText(queries, dialect, entityId, q, since);
+  const named = await keepTransaction(queries, dialect, entityId, transactionHash, found);
   if (eventId === undefined) return named;
   const no = await findEventNo(queries, dialect, entityId, eventId);
   return no !== null && (named === null || named.includes(no)) ? [no] : [];
+}
+
+/** The given events as far as they are about a transaction; all its events if none are given. */
+async function keepTransaction(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  transactionHash: string | undefined,
+  nos: string[] | null,
+): Promise<string[] | null> {
+  if (transactionHash === undefined) return nos;
+  const events = await findEventsOfTransaction(queries, dialect, entityId, transactionHash);
+  return nos === null ? events : nos.filter((no) => events.includes(no));
 }
 
 /** The event that has the text as its id, or else those of the transfer or of the agreement that has it. */

@@ -33,7 +33,7 @@ async function newSource({ db }: TestStore, entityId: string): Promise<string> {
 
 /** An event that is held for a transaction is a fact. */
 async function newFact({ db }: TestStore, entityId: string): Promise<string> {
-  await accept(db, { ...newEvent(entityId), heldFor: `0x${'2'.repeat(64)}` });
+  await accept(db, { ...newEvent(entityId), event: 'TransferFinalized', heldFor: `0x${'2'.repeat(64)}` });
   const { facts } = await listFacts(db, entityId, factListQuerySchema.parse({}));
   return facts[0]?.factId ?? '';
 }
@@ -73,6 +73,7 @@ onSuiteEngine('what belongs to another entity', (store) => {
     foreignIds.sourceId = await newSource(store, owner.entityId);
     foreignIds.keyId = owner.keyId;
     foreignIds.factId = await newFact(store, owner.entityId);
+    foreignIds.paymentId = foreignIds.factId.replace('fct_', 'pay_');
     const operations = await operationsOf(app);
     // A published key set is for everyone.
     entityOperations = operations.filter(({ permission }) => permission !== 'operator' && permission !== 'none');

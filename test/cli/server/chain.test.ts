@@ -2,6 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import type { z } from 'zod';
 import { chainListSchema } from '../../../src/contract/chain/chains.ts';
 import { factDetailSchema, factListSchema } from '../../../src/contract/chain/facts.ts';
+import { paymentDetailSchema, paymentListSchema } from '../../../src/contract/chain/payments.ts';
 import { sourceListSchema, sourcePreviewResultSchema, sourceSchema } from '../../../src/contract/chain/sources.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
@@ -217,4 +218,28 @@ test('chain status shows each network and node, warns of one that is behind, and
   });
   responses.set('/chains', { chains: [] });
   expect((await paybell(['chain', 'status'])).stdout).toContain('CHAIN_RPC');
+});
+
+test('payments finds by q and shows the one that it finds, or lists several', async () => {
+  const payment = example(paymentDetailSchema);
+  const list = example(paymentListSchema);
+  responses.set('/payments', list);
+  responses.set(`/payments/${payment.paymentId}`, payment);
+  const byHash = await paybell(['payments', HASH]);
+  expect(requests[0]?.path).toStartWith('/payments?');
+  expect(requests[0]?.path).toContain(`q=${HASH}`);
+  expect(byHash.stdout).toMatch(/^payment +pay_\w+\nstate +seen \(3 confirmations\)\namount +25\n/);
+  expect(byHash.stdout).toMatch(/waits +1 webhook for final\n/);
+  expect(byHash.stdout).toMatch(/when +what +block .*\n\S+ +seen +38214507/);
+  expect(byHash.stdout).toContain('The payment is not final yet.');
+  expect((await paybell(['payments', 'show', payment.paymentId])).stdout).toBe(byHash.stdout);
+  expect(JSON.parse((await paybell(['payments', 'show', payment.paymentId, '--json'])).stdout)).toEqual(payment);
+  const all = await paybell(['payments', '--state', 'seen', '--payee', '0x1']);
+  expect(requests.at(-1)?.path).toContain('state=seen');
+  expect(all.stdout).toMatch(/^payment-id +network +state +amount/);
+  expect(all.stdout).toContain('1 of 1');
+  expect(JSON.parse((await paybell(['payments', '--json'])).stdout)).toEqual(list);
+  responses.set('/payments', { totalResults: 0, payments: [] });
+  expect((await paybell(['payments', 'nothing'])).stdout).toContain('No payments match.');
+  expect((await paybell(['payments', '--min-amount', '5'])).stderr).toContain('--min-amount needs');
 });

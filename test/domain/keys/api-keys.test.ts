@@ -77,6 +77,7 @@ test('the permissions are those that the interface names', () => {
     'events:write',
     'deliveries:read',
     'deliveries:write',
+    'payments:read',
     'audit:read',
     'keys:read',
     'keys:write',

@@ -103,6 +103,8 @@ describe('every statement of the store on Citus', () => {
       'endpoints',
       'stats',
       'facts',
+      'payments',
+      'payments?address=0x1&state=safe',
     ]) {
       const { status } = await call(app, tenant, `/api/v1/crypto/${path}`);
       expect({ path, status }).toEqual({ path, status: 200 });

@@ -1,6 +1,7 @@
 import type { DeliveryFilter } from '../../../contract/deliveries.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { endpointNo, firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
+import { findEventsOfTransaction } from '../../chain/event-facts.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { entityKey, Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
@@ -74,14 +75,17 @@ export async function resolveScope(
 
 const ANYTHING: Found = { eventNos: null, deliveryHex: null, place: null };
 
-/** The numbers of the events that a filter names, both by `eventId` and by `q`; null where it names none. */
+/** The numbers of the events that `eventId`, `q` and `transactionHash` name together; null if none of them is given. */
 async function findEvents(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
-  { eventId }: DeliveryFilter,
-  { eventNos }: Found,
+  { eventId, transactionHash }: DeliveryFilter,
+  { eventNos: named }: Found,
 ): Promise<readonly string[] | null> {
+  const found =
+    transactionHash === undefined ? null : await findEventsOfTransaction(queries, dialect, entityId, transactionHash);
+  const eventNos = found === null || named === null ? (found ?? named) : named.filter((no) => found.includes(no));
   if (eventId === undefined) return eventNos;
   const eventNo = await findEventNo(queries, dialect, entityId, eventId);
   return eventNo === null || eventNos?.includes(eventNo) === false ? [] : [eventNo];

@@ -1,0 +1,163 @@
+import { MAX_WEBHOOKS_SHOWN, type PaymentDetail, type WebhookStatus } from '../../../contract/chain/payments.ts';
+import type { Delivery } from '../../../contract/deliveries.ts';
+import { kindsOf } from '../../../domain/chain/facts.ts';
+import { defaultFinality, finalityText } from '../../../domain/chain/finality.ts';
+import { deliveryHex, MAX_ROUND } from '../../../domain/ids.ts';
+import type { Dialect, Queries } from '../../database/database.ts';
+import { entityKey, Parameters, type RowOf } from '../../database/sql.ts';
+import { readRows } from '../../deliveries/list/page.ts';
+import { toDeliveries } from '../../deliveries/list/rows.ts';
+import { findEventNo } from '../../events/event-ids.ts';
+import { webhookTable } from '../../tables.ts';
+import { finalityAsOf } from '../../webhooks/option-changes.ts';
+import type { NetworkLevels } from './levels.ts';
+import { hasFinality, type PaymentRow, registryOf } from './view.ts';
+
+/** The status of each webhook for the events of a payment, with the reason. */
+
+export type PaymentContext = {
+  readonly entityId: string;
+  readonly row: PaymentRow;
+  readonly network: NetworkLevels | null;
+  readonly events: PaymentDetail['events'];
+};
+
+const webhookColumns = webhookTable.pick(['webhookId', 'postUrl', 'event', 'finality', 'filterHash', 'createdSeq']);
+type Webhook = RowOf<typeof webhookColumns> & { readonly webhookNo: number };
+
+export async function readWebhookStatuses(
+  queries: Queries,
+  dialect: Dialect,
+  context: PaymentContext,
+): Promise<WebhookStatus[]> {
+  const { entityId, row } = context;
+  const parameters = new Parameters();
+  const which = webhookTable.where(parameters, { entityId, networkId: row.networkId, event: kindsOf(row.kind) });
+  const found = await webhookColumns.all(
+    queries,
+    `select ${webhookColumns.list} from webhooks where ${which} order by created_seq limit ${MAX_WEBHOOKS_SHOWN}`,
+    parameters.values,
+  );
+  const numbered: Webhook[] = found.map((webhook) => ({ ...webhook, webhookNo: webhook.createdSeq }));
+  const webhooks = await finalityAsOf(queries, entityId, registryOf(row), numbered);
+  const statuses: WebhookStatus[] = [];
+  for (const webhook of webhooks) statuses.push(await statusOf(queries, dialect, context, webhook));
+  return statuses;
+}
+
+async function statusOf(
+  queries: Queries,
+  dialect: Dialect,
+  context: PaymentContext,
+  webhook: Webhook,
+): Promise<WebhookStatus> {
+  const { row, events } = context;
+  const { webhookId, postUrl, event } = webhook;
+  const finality = webhook.finality ?? finalityText(defaultFinality(event));
+  const made = events.find(
+    (each) => each.event === event && each.finality === finality && each.revision === row.revision,
+  );
+  const delivery = made?.eventId == null ? null : await readOne(queries, dialect, context, made.eventId, webhook);
+  const said = delivery === null ? withoutDelivery(context, finality, made !== undefined) : withDelivery(row, delivery);
+  const result = said ?? (await afterAcceptance(queries, dialect, context, webhook, made?.eventId ?? null));
+  return {
+    ...{ webhookId, postUrl, event, finality, status: result.status },
+    ...{ eventId: made?.eventId ?? null, deliveryId: delivery?.deliveryId ?? null, reason: result.reason },
+  };
+}
+
+type Said = Pick<WebhookStatus, 'status' | 'reason'>;
+
+/** The delivery of an event to one webhook, by its id: the number of the event and of the webhook decide it. */
+async function readOne(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId, row }: PaymentContext,
+  eventId: string,
+  { webhookNo }: Webhook,
+): Promise<Delivery | null> {
+  const no = await findEventNo(queries, dialect, entityId, eventId);
+  if (no === null) return null;
+  const entity = entityKey(dialect, entityId);
+  // A held event has new deliveries for each revision of its payment.
+  const round = row.eventNo === null ? 0 : Math.min(row.revision, MAX_ROUND);
+  const rows = await readRows(queries, dialect, entity, [deliveryHex(no, webhookNo, round)]);
+  const [delivery = null] = await toDeliveries(queries, dialect, entity, rows, 0);
+  return delivery;
+}
+
+function withDelivery({ state }: PaymentRow, { status, attempts, lastStatusCode, lastError }: Delivery): Said {
+  const last = lastError ?? (lastStatusCode === null ? 'no response' : `HTTP ${lastStatusCode}`);
+  if (state === 'retracted') {
+    const reason =
+      attempts === 0
+        ? 'The payment was retracted before the first attempt.'
+        : 'The payment was retracted, and Paybell sends EventRetracted to this webhook.';
+    return { status: 'retracted', reason };
+  }
+  switch (status) {
+    case 'delivered':
+      return { status, reason: null };
+    case 'retrying':
+      return { status, reason: `The last attempt failed: ${last}.` };
+    case 'failed':
+      return { status, reason: `All attempts failed; the last one: ${last}.` };
+    case 'held':
+      return { status, reason: 'The webhook is suspended, or its endpoint is paused.' };
+    case 'pending':
+      return { status: 'waits', reason: 'The first attempt is due.' };
+    case 'cancelled':
+      return { status: 'not_wanted', reason: 'The webhook was deleted before the first attempt.' };
+    case 'superseded':
+      return { status: 'not_wanted', reason: 'A later event superseded this one before the first attempt.' };
+  }
+}
+
+/** Null if Paybell has made the event, so that the deliveries have to say more. */
+function withoutDelivery({ row, network }: PaymentContext, finality: string, isMade: boolean): Said | null {
+  if (row.isDust === 1) return notWanted('The amount is below the least amount of its source.');
+  if (row.isSilent === 1) return notWanted('The payment is older than its source.');
+  if (row.state === 'retracted') {
+    return { status: 'retracted', reason: 'The payment was retracted before it had the finality of this webhook.' };
+  }
+  if (isMade) return null;
+  if (row.state === 'waiting') return waits('The transaction is not in a block yet.');
+  if (row.state === 'lost') return waits('The block of the payment is gone. The payment may return in another block.');
+  if (row.isDisputed === 1) return waits('Nodes disagree about the payment.');
+  if (!hasFinality(row, finality, network)) return waits(`The payment does not have the finality ${finality} yet.`);
+  return notWanted('The webhook was registered after the payment had this finality.');
+}
+
+/** Paybell has made the event, and the webhook has no delivery of it. */
+async function afterAcceptance(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId }: PaymentContext,
+  { filterHash }: Webhook,
+  eventId: string | null,
+): Promise<Said> {
+  if (eventId === null) return waits('Paybell is about to accept the event.');
+  const no = await findEventNo(queries, dialect, entityId, eventId);
+  const task =
+    no === null
+      ? undefined
+      : await queries.get('select 1 as found from tasks where entity_id = $1 and subject = $2', [
+          entityKey(dialect, entityId),
+          dialect.bindUuid(no),
+        ]);
+  if (task !== undefined) return waits('Paybell is still creating the deliveries of the event.');
+  if (no === null) return notWanted('The event is older than the retention period.');
+  return notWanted(
+    filterHash === null
+      ? 'The webhook was registered after the event.'
+      : 'The filter of the webhook rejects the event, or the webhook was registered after it.',
+  );
+}
+
+function waits(reason: string): Said {
+  return { status: 'waits', reason };
+}
+
+function notWanted(reason: string): Said {
+  return { status: 'not_wanted', reason };
+}
