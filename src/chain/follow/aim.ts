@@ -8,11 +8,11 @@
  * | a new block   | at the timestamp + the block time + the offset, which falls a little                            |
  * | no new block  | after 0.25, 0.5, 1 … seconds, at most a quarter of the block time; the offset rises             |
  *
- * The offset falls by 1 % of the block time and rises by 4 %, so that about one poll in five is early.
+ * The offset falls by 0.8 % of the block time and rises by 5 %, so that about one block in seven has an early poll.
  */
 
-const FALL = 0.01;
-const RISE = 0.04;
+const FALL = 0.008;
+const RISE = 0.05;
 const SEARCH_SHARE = 1 / 8;
 const MISS_SHARE = 1 / 4;
 const FIRST_MISS_MS = 250;
