@@ -49,7 +49,7 @@ export async function createPostgresDatabase({ isEmpty = false, isMigrated = fal
 
 async function addDatabase(adminUrl: string, options = ''): Promise<URL> {
   const name = `paybell_test_${process.pid}_${++databases}`;
-  const admin = new SQL(adminUrl, { max: 1 });
+  const admin = new SQL(adminUrl, { max: 1, connectionTimeout: TEST_DEADLINE_MS / 1_000 });
   try {
     await admin.unsafe(`create database ${name} ${options}`);
   } finally {

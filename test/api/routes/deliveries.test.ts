@@ -58,7 +58,10 @@ const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
   ['eventID=a', { eventID: /did you mean eventId\?/ }],
   [
     'outcome=failed',
-    { outcome: /known parameters are eventId, event, networkId, since, until, webhookId, endpointId, status/ },
+    {
+      outcome:
+        /known parameters are eventId, event, networkId, transactionHash, since, until, webhookId, endpointId, status/,
+    },
   ],
   ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
 ];
@@ -75,8 +78,14 @@ const BAD_PAGING: [query: string, errors: Record<string, RegExp>][] = [
 ];
 
 const BAD_REDELIVERIES: [query: string, errors: Record<string, RegExp>][] = [
-  ['', { 'eventId, event, networkId, since, until, webhookId, endpointId, status, q': /at least one/ }],
-  ['dryRun=true', { 'eventId, event, networkId, since, until, webhookId, endpointId, status, q': /at least one/ }],
+  [
+    '',
+    { 'eventId, event, networkId, transactionHash, since, until, webhookId, endpointId, status, q': /at least one/ },
+  ],
+  [
+    'dryRun=true',
+    { 'eventId, event, networkId, transactionHash, since, until, webhookId, endpointId, status, q': /at least one/ },
+  ],
   ['status=failed&dryRun=yes', { dryRun: /true, false/ }],
   ['status=failed&dryRun=', { dryRun: /true, false/ }],
   ['status=failed&dryrun=true', { dryrun: /did you mean dryRun\?/ }],
