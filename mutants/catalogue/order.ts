@@ -184,6 +184,14 @@ export const order: readonly Mutant[] = [
     caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'puts a payment in flight before' },
   },
   {
+    name: 'turn-lost-by-a-move',
+    what: 'passes on no turn if the webhook of a delivery moved during the attempt',
+    file: 'store/deliveries/record/record-attempts.ts',
+    find: 'orderKeys.push(...(await lockNewKeys(queries, dialect, made, orderKeys)));',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/order/rekey', test: 'waits for a request to the old URL that is in flight' },
+  },
+  {
     name: 'rekey-misses-acceptance',
     what: 'changes the ordering of an endpoint without a look at deliveries that were accepted since',
     file: 'store/deliveries/order/rekey.ts',
