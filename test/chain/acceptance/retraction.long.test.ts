@@ -67,6 +67,8 @@ describe.each([...ENGINES])('a dropped payment on %s', (engine) => {
     await stage.followed();
     await stage.chain.mine(20);
     await stage.followed();
+    // A lone node has to call a block final at two heads.
+    await stage.mineAndFollow(2);
     await until('the payment is final', () => stage.inbox.at('all').length >= 4);
     await stage.service.delivered();
     expect(stage.inbox.titlesAt('all')).toEqual([
@@ -98,6 +100,8 @@ describe.each([...ENGINES])('a moved payment on %s', (engine) => {
     expect(stage.inbox.titlesAt('all')).toEqual(['TransferProcessed 1']);
     await stage.chain.mine(20);
     await stage.followed();
+    // A lone node has to call a block final at two heads.
+    await stage.mineAndFollow(2);
     await until('the payment is final', () => stage.inbox.at('all').length >= 2);
     await stage.service.delivered();
     expect(stage.inbox.titlesAt('all')).toEqual(['TransferProcessed 1', 'TransferFinalized 1']);
