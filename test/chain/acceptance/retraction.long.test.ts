@@ -5,6 +5,12 @@ import { until } from '../../support/until.ts';
 
 const GRACE_BLOCKS = 3;
 
+/** Mines until the receiver has this many requests: a lone node has to call a block final at two heads. */
+async function mineUntil(stage: ChainStage, requests: number): Promise<void> {
+  for (let mined = 0; mined < 60 && stage.inbox.at('all').length < requests; mined++) await stage.mineAndFollow();
+  await until('the payment is final', () => stage.inbox.at('all').length >= requests);
+}
+
 describe.each([...ENGINES])('a dropped payment on %s', (engine) => {
   test('is retracted once for each of two that heard, and for neither of two that did not', async () => {
     await using stage = await ChainStage.start(engine, { settings: { RETRY_SCHEDULE: '0s,50ms,10m' } });
@@ -67,9 +73,7 @@ describe.each([...ENGINES])('a dropped payment on %s', (engine) => {
     await stage.followed();
     await stage.chain.mine(20);
     await stage.followed();
-    // A lone node has to call a block final at two heads.
-    await stage.mineAndFollow(2);
-    await until('the payment is final', () => stage.inbox.at('all').length >= 4);
+    await mineUntil(stage, 4);
     await stage.service.delivered();
     expect(stage.inbox.titlesAt('all')).toEqual([
       'TransferProcessed 1',
@@ -100,9 +104,7 @@ describe.each([...ENGINES])('a moved payment on %s', (engine) => {
     expect(stage.inbox.titlesAt('all')).toEqual(['TransferProcessed 1']);
     await stage.chain.mine(20);
     await stage.followed();
-    // A lone node has to call a block final at two heads.
-    await stage.mineAndFollow(2);
-    await until('the payment is final', () => stage.inbox.at('all').length >= 2);
+    await mineUntil(stage, 2);
     await stage.service.delivered();
     expect(stage.inbox.titlesAt('all')).toEqual(['TransferProcessed 1', 'TransferFinalized 1']);
     expect(stage.inbox.at('all').at(-1)?.body).toMatchObject({ blockNumber: moved.number, blockHash: moved.hash });
