@@ -22,6 +22,9 @@ export type PaymentContext = {
   readonly events: PaymentDetail['events'];
 };
 
+/** With the numbers of its events by their ids; null for an event that retention has removed. */
+type NumberedContext = PaymentContext & { readonly numbers: ReadonlyMap<string, string | null> };
+
 const webhookColumns = webhookTable.pick(['webhookId', 'postUrl', 'event', 'finality', 'filterHash', 'createdSeq']);
 type Webhook = RowOf<typeof webhookColumns> & { readonly webhookNo: number };
 
@@ -40,15 +43,19 @@ export async function readWebhookStatuses(
   );
   const numbered: Webhook[] = found.map((webhook) => ({ ...webhook, webhookNo: webhook.createdSeq }));
   const webhooks = await finalityAsOf(queries, entityId, registryOf(row), numbered);
+  const numbers = new Map<string, string | null>();
+  for (const { eventId } of context.events) {
+    if (eventId !== null) numbers.set(eventId, await findEventNo(queries, dialect, entityId, eventId));
+  }
   const statuses: WebhookStatus[] = [];
-  for (const webhook of webhooks) statuses.push(await statusOf(queries, dialect, context, webhook));
+  for (const webhook of webhooks) statuses.push(await statusOf(queries, dialect, { ...context, numbers }, webhook));
   return statuses;
 }
 
 async function statusOf(
   queries: Queries,
   dialect: Dialect,
-  context: PaymentContext,
+  context: NumberedContext,
   webhook: Webhook,
 ): Promise<WebhookStatus> {
   const { row, events } = context;
@@ -72,11 +79,11 @@ type Said = Pick<WebhookStatus, 'status' | 'reason'>;
 async function readOne(
   queries: Queries,
   dialect: Dialect,
-  { entityId, row }: PaymentContext,
+  { entityId, row, numbers }: NumberedContext,
   eventId: string,
   { webhookNo }: Webhook,
 ): Promise<Delivery | null> {
-  const no = await findEventNo(queries, dialect, entityId, eventId);
+  const no = numbers.get(eventId) ?? null;
   if (no === null) return null;
   const entity = entityKey(dialect, entityId);
   // A held event has new deliveries for each revision of its payment.
@@ -86,14 +93,13 @@ async function readOne(
   return delivery;
 }
 
-function withDelivery({ state }: PaymentRow, { status, attempts, lastStatusCode, lastError }: Delivery): Said {
+function withDelivery({ state }: PaymentRow, { status, lastStatusCode, lastError }: Delivery): Said {
   const last = lastError ?? (lastStatusCode === null ? 'no response' : `HTTP ${lastStatusCode}`);
   if (state === 'retracted') {
-    const reason =
-      attempts === 0
-        ? 'The payment was retracted before the first attempt.'
-        : 'The payment was retracted, and Paybell sends EventRetracted to this webhook.';
-    return { status: 'retracted', reason };
+    return {
+      status: 'retracted',
+      reason: 'The payment was retracted. A receiver that may have it gets EventRetracted.',
+    };
   }
   switch (status) {
     case 'delivered':
@@ -132,12 +138,12 @@ function withoutDelivery({ row, network }: PaymentContext, finality: string, isM
 async function afterAcceptance(
   queries: Queries,
   dialect: Dialect,
-  { entityId }: PaymentContext,
+  { entityId, numbers }: NumberedContext,
   { filterHash }: Webhook,
   eventId: string | null,
 ): Promise<Said> {
   if (eventId === null) return waits('Paybell is about to accept the event.');
-  const no = await findEventNo(queries, dialect, entityId, eventId);
+  const no = numbers.get(eventId) ?? null;
   const task =
     no === null
       ? undefined

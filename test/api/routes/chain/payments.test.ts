@@ -80,6 +80,21 @@ onSuiteEngine('payments', (store) => {
     expect((await read(fact.factId)).state).toBe('final');
   });
 
+  test('that were claimed and retracted promise nothing about what the receiver has', async () => {
+    const { tenant, payment, pay, step, read, idOf, hook } = await setUp();
+    await hook('/processed', 'TransferProcessed');
+    const fact = payment(10);
+    const key = { entityId: fact.entityId, factId: fact.factId };
+    await pay(10, [fact]);
+    expect(await claim(store.db, tenant.entityId)).toHaveLength(1);
+    await step(11, [{ change: 'lost', lostAtHead: 11, ...key }]);
+    await step(12, [{ change: 'retracted', ...key }]);
+    expect((await read(idOf(fact))).webhooks[0]).toMatchObject({
+      status: 'retracted',
+      reason: expect.stringContaining('may have it gets EventRetracted'),
+    });
+  });
+
   test('have a timeline of every move, loss, return and retraction', async () => {
     const { payment, pay, step, read, idOf, hook } = await setUp();
     await hook('/finalized', 'TransferFinalized');
