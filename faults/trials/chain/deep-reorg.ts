@@ -50,6 +50,8 @@ export async function throughDeepReorg(options: RunOptions, settings: Record<str
   await site.resume(network, undone.blockNumber);
   await site.probe(network);
   await site.settle();
+  // It is set aside, so nothing above waits for its retractions.
+  await eventually(async () => wrongStories(site, network, undone.hash).length === 0);
   site.violations.push(...wrongStories(site, network, undone.hash));
   return await site.finding();
 }
