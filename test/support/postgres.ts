@@ -37,7 +37,7 @@ export async function createPostgresDatabase({ isEmpty = false, isMigrated = fal
   const { adminUrl } = await cluster;
   const hasLayout = CITUS_URL !== null || process.env.TEST_PARTITIONS === '1';
   const source = isMigrated && !hasLayout ? await migratedTemplate(adminUrl) : null;
-  const url = await addDatabase(adminUrl, source === null ? '' : `template ${source}`);
+  const url = await addDatabase(adminUrl, source === null ? '' : `template ${source} strategy file_copy`);
   if (CITUS_URL !== null) {
     await addWorkers(adminUrl, url.href);
     if (!isEmpty) await distributeStore(url.href);
@@ -62,7 +62,10 @@ async function addDatabase(adminUrl: string, options = ''): Promise<URL> {
 
 let template: Promise<string> | null = null;
 
-/** The name of a database to copy, which takes a fraction of the time that the migrations take. */
+/**
+ * The name of a database to copy, which takes a fraction of the time that the migrations take. Copied as files, it takes less
+ * than half of the time that the default takes, which writes every page to the log.
+ */
 function migratedTemplate(adminUrl: string): Promise<string> {
   template ??= (async () => {
     const url = await addDatabase(adminUrl);

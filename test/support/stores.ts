@@ -12,6 +12,9 @@ import { tempBase } from './temp-base.ts';
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
 
+/** Every connection costs the server 15 ms of processor time. With five, a store still has three transactions at once. */
+const POOL = 5;
+
 /** A store for one test file; `db` is set when the tests run. */
 export type TestStore = { readonly engine: Engine; readonly db: Database; readonly url: string };
 
@@ -21,7 +24,7 @@ export async function createTarget(
 ): Promise<{ target: DatabaseTarget; url: string; remove: () => void }> {
   if (engine === 'postgres') {
     const url = await createPostgresDatabase({ isMigrated });
-    const target = { engine, url, listenUrl: listenUrlOf(url), deadlineMs: TEST_DEADLINE_MS };
+    const target = { engine, url, listenUrl: listenUrlOf(url), deadlineMs: TEST_DEADLINE_MS, pool: POOL };
     return { target, url, remove: () => undefined };
   }
   const folder = mkdtempSync(join(tempBase(), 'paybell-store-'));
