@@ -120,6 +120,7 @@ const schema = z
     ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
     ENTITY_STORAGE_LIMIT: parsed(sizeLimit, sizeRule).default(50 * UNIT_BYTES.GiB),
+    ENTITY_HELD_LIMIT: integer(1, 10_000).default(1_000),
     ENTITY_SOURCE_LIMIT: integer(1, 10_000).default(100),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),

@@ -35,6 +35,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'Unsupported content type' },
   rate_limited: { status: 429, title: 'Too many requests' },
   backlog_full: { status: 429, title: 'Too many waiting deliveries' },
+  held_limit: { status: 429, title: 'Too many held events' },
   storage_full: { status: 429, title: 'Storage limit reached' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

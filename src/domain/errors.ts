@@ -25,6 +25,8 @@ type Facts = {
   signing_key_limit: { limit: number };
   backlog_full: { waiting: number; limit: number };
   storage_full: { storedBytes: number; limitBytes: number };
+  /** Too many events of the entity are held for transactions that no node has. */
+  held_limit: { limit: number };
   /** One event id stands for one body. */
   event_conflict: { eventId: string };
   /** A retraction names an event that was never accepted, or that retention has removed. */
@@ -97,6 +99,9 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   storage_full: ({ storedBytes, limitBytes }) =>
     `The events and deliveries of this entity take ${storedBytes} bytes, and the limit is ${limitBytes}. There is room ` +
     'again once retention has removed old ones; the operator can raise ENTITY_STORAGE_LIMIT.',
+  held_limit: ({ limit }) =>
+    `${showCount(limit, 'event')} of this entity are held for transactions that no block has yet, and the limit is ${limit}. Check ` +
+    'the transaction hashes. Send the event again once some of the transactions are in a block, or without hold=chain.',
   event_conflict: ({ eventId }) => `The event ${eventId} was accepted before with a different body.`,
   retracted_not_found: ({ eventId }) =>
     `There is no event ${eventId} to retract. Nothing was accepted; check retracts.eventId.`,

@@ -51,6 +51,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with overlapHours 0.`,
   },
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
+  held_limit: { code: 'held_limit', retryAfterS: BACKLOG_RETRY_AFTER_S },
   storage_full: { code: 'storage_full', retryAfterS: STORAGE_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
   retracted_not_found: {

@@ -1,4 +1,5 @@
 import type { FactChange, FactKey, StoredFact } from '../../domain/chain/facts.ts';
+import type { AskedFact } from '../../store/chain/network-store.ts';
 import type { Receipt } from '../rpc/types.ts';
 import { keyOf } from './compare.ts';
 import type { Poll } from './poll.ts';
@@ -47,8 +48,10 @@ export function judgeReceipts(poll: Poll, { receipts, isCanonical }: Receipts): 
 }
 
 /** The held facts whose transaction was asked for. */
-export function askedFacts({ lease }: Poll, receipts: ReadonlyMap<string, unknown>): StoredFact[] {
-  return lease.held.filter(({ transactionHash }) => receipts.has(transactionHash));
+export function askedFacts({ lease }: Poll, receipts: ReadonlyMap<string, unknown>): AskedFact[] {
+  return lease.held
+    .filter(({ transactionHash }) => receipts.has(transactionHash))
+    .map((fact) => ({ ...keysOf(fact), isAbsent: receipts.get(fact.transactionHash) === null }));
 }
 
 /** A transaction has failed for good once the block of its receipt is final: until then a fork may include it again. */

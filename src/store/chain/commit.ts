@@ -8,6 +8,7 @@ import { namesOfEvents } from '../events/event-ids.ts';
 import { noteDisputes, noteTrouble, type StoredTrouble } from './alerts.ts';
 import { type FactRow, finalizeFacts, type RetractedRow, writeChanges } from './fact-changes.ts';
 import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
+import { writeAsked } from './held/hold.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
 import { withoutOutdated } from './sources/outdated.ts';
@@ -292,13 +293,6 @@ async function writeBackfills(queries: Queries, { sources }: Lease, { backfilled
          and coalesce(next_block, -1) = $6 and coalesce(last_block, -1) = $7`,
       [entityId, sourceId, nextBlock, lastBlock, known?.revision ?? 1, known?.nextBlock ?? -1, known?.lastBlock ?? -1],
     );
-  }
-}
-
-async function writeAsked(queries: Queries, { asked }: Step, nowMs: number): Promise<void> {
-  for (const { entityId, factId } of asked) {
-    const sql = 'update facts set asked_at_ms = $3 where entity_id = $1 and id = $2 and asked_at_ms is not null';
-    await queries.send(sql, [entityId, factId, nowMs]);
   }
 }
 

@@ -78,7 +78,7 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
     // No log tells that the transaction of a held event is in a block again. A transaction that failed for good never is.
     const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
     const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
-    await updateFact(queries, next, { lostAtHead, askedAtMs: isAsked ? moment.nowMs : null }, moment.nowMs);
+    await updateFact(queries, next, { lostAtHead, nextAskBlock: isAsked ? 0 : null }, moment.nowMs);
     if (next.state !== row.state || change.change !== 'judged') history.add(next);
     rows.set(nameOf(change), next);
     if (next.isDisputed > row.isDisputed) disputed.push(next);
@@ -227,12 +227,12 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
 async function updateFact(
   queries: Queries,
   row: FactRow,
-  { lostAtHead, askedAtMs }: { readonly lostAtHead: number | null; readonly askedAtMs: number | null },
+  { lostAtHead, nextAskBlock }: { readonly lostAtHead: number | null; readonly nextAskBlock: number | null },
   nowMs: number,
 ): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9, seen_revision = $10, asked_at_ms = $11, votes = $12, is_disputed = $13, block_s = $14
+       changed_at_ms = $9, seen_revision = $10, next_ask_block = $11, absences = 0, votes = $12, is_disputed = $13, block_s = $14
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -245,7 +245,7 @@ async function updateFact(
       lostAtHead,
       nowMs,
       row.seenRevision,
-      askedAtMs,
+      nextAskBlock,
       row.votes,
       row.isDisputed,
       row.blockS,

@@ -103,7 +103,7 @@ export type Lease = {
   readonly startBlock: number | null;
   /** Facts whose block is gone, at most 1,000. */
   readonly lost: readonly StoredFact[];
-  /** Facts of held events whose transaction the follower asks for: at most 50, the least recently asked first. */
+  /** Facts of held events whose transaction the follower asks for: at most 50, one of each entity, then the second of each. */
   readonly held: readonly StoredFact[];
   /** The nodes as the last step left them. */
   readonly nodes: readonly NodeHealth[];
@@ -169,6 +169,8 @@ export type LogLimit = {
 /** How much of a source's own blocks was read: it is done where `nextBlock` is past `lastBlock`. */
 export type BackfillProgress = SourceKey & { readonly nextBlock: number; readonly lastBlock: number };
 
+export type AskedFact = FactKey & { readonly isAbsent: boolean };
+
 /** What one poll found, written in one transaction. */
 export type Step = {
   readonly tip: BlockRef | null;
@@ -182,8 +184,8 @@ export type Step = {
   /** At most `MAX_STEP_CHANGES`, cut at a block boundary. */
   readonly changes: readonly FactChange[];
   readonly backfilled: readonly BackfillProgress[];
-  /** The held facts whose transaction was asked for. */
-  readonly asked: readonly FactKey[];
+  /** The held facts whose transaction was asked for, and whether it was absent. */
+  readonly asked: readonly AskedFact[];
   readonly nodes: readonly NodeHealth[];
   readonly headS: number | null;
   readonly learnedDepth: LearnedDepth;

@@ -6,6 +6,7 @@ import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { queueAlerts } from './alerts.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
+import { dueHeldSql } from './held/hold.ts';
 import type {
   FollowedSource,
   FollowerStore,
@@ -84,10 +85,8 @@ export class NetworkStore implements FollowerStore {
         lost: await readStored(queries, `network_id = $1 and state = 'lost' order by block_number limit ${MAX_LOST}`, [
           networkId,
         ]),
-        held: await readStored(
-          queries,
-          `network_id = $1 and asked_at_ms is not null order by asked_at_ms limit ${MAX_HELD}`,
-          [networkId],
+        held: toStored(
+          await storedColumns.all(queries, dueHeldSql(storedColumns.list, MAX_HELD), [networkId, state.head ?? 0]),
         ),
         unconfirmed: await readStored(
           queries,
@@ -205,7 +204,12 @@ async function readStored(
   where: string,
   parameters: readonly (string | number)[],
 ): Promise<StoredFact[]> {
-  const rows = await storedColumns.all(queries, `select ${storedColumns.list} from facts where ${where}`, parameters);
+  return toStored(
+    await storedColumns.all(queries, `select ${storedColumns.list} from facts where ${where}`, parameters),
+  );
+}
+
+function toStored(rows: readonly RowOf<typeof storedColumns>[]): StoredFact[] {
   return rows.map(({ blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
     ...fact,
     votes: votes === null ? NO_VOTES : (JSON.parse(votes) as Votes),

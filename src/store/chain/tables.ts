@@ -63,6 +63,8 @@ export const factTable = new Table('facts', {
   eventNo: nullable(uuid('event_no')),
   seenRevision: integer('seen_revision'),
   askedAtMs: nullable(integer('asked_at_ms')),
+  nextAskBlock: nullable(integer('next_ask_block')),
+  absences: integer('absences'),
   fields: text('fields'),
   votes: nullable(text('votes')),
   isDisputed: integer('is_disputed'),

@@ -2,7 +2,8 @@ import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { type EventNumbers, hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
-import { holdEvent } from '../chain/hold.ts';
+import { HeldLimits } from '../chain/held/held-limit.ts';
+import { holdEvent } from '../chain/held/hold.ts';
 import {
   type Dialect,
   type Queries,
@@ -105,10 +106,11 @@ export async function acceptEvents(
   const roles = new Roles();
   const incoming: Incoming[] = [];
   const most = dialect.limits.deliveries;
+  const heldLimits = new HeldLimits(queries, dialect, events);
   for (const [event, found] of cutByDeliveries(events, receivers, most, (one) => roles.add(one))) {
     const eventNo = numbers.next(nowMs);
     if (event.retracts != null || event.heldFor != null) {
-      incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
+      incoming.push(await withoutReceivers(queries, dialect, event, eventNo, heldLimits));
       continue;
     }
     const current = found.slice(0, most);
@@ -199,11 +201,16 @@ async function withoutReceivers(
   dialect: Dialect,
   event: NewEvent,
   eventNo: string,
+  heldLimits: HeldLimits,
 ): Promise<Incoming> {
-  const none = { event, eventNo, receivers: [], rest: null };
-  if (event.retracts == null) return { ...none, deliveries: 0 };
+  const none = { event, eventNo, receivers: [], deliveries: 0, rest: null };
+  if (event.retracts == null) {
+    const rejected = await heldLimits.rejectionOf(event);
+    return rejected === undefined ? none : { ...none, rejected };
+  }
   const retracted = await findRetracted(queries, dialect, event);
-  return { ...none, deliveries: retracted instanceof DomainError ? 0 : retracted.told, retracted };
+  if (retracted instanceof DomainError) return { ...none, rejected: retracted };
+  return { ...none, deliveries: retracted.told, retracted };
 }
 
 /** What goes on after the commit is a row from the commit on. */
@@ -217,7 +224,7 @@ async function beginLater(
   const { event, retracted, rest } = one;
   const { nowMs } = group;
   if (event.heldFor != null) await holdEvent(queries, dialect, one, event.heldFor, nowMs);
-  else if (retracted !== undefined && !(retracted instanceof DomainError)) {
+  else if (retracted !== undefined) {
     await startRetraction(queries, dialect, one, retracted, changes, nowMs);
     group.hasRest = true;
   } else if (rest !== null) {
@@ -246,7 +253,7 @@ async function insertEvents(
   incoming: readonly Incoming[],
 ): Promise<ReadonlySet<Incoming>> {
   const byNo = new Map<string, Incoming>();
-  const possible = incoming.filter(({ retracted }) => !(retracted instanceof DomainError));
+  const possible = incoming.filter(({ rejected }) => rejected === undefined);
   const fresh = new Set(possible.filter(({ event }) => event.eventId === null));
   const named: { one: Incoming; hash: SqlUuid; order: string }[] = [];
   for (const one of possible) {
@@ -392,11 +399,11 @@ async function countAccepted(queries: Queries, dialect: Dialect, accepted: reado
 async function resultOf(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, deliveries, retracted }: Incoming,
+  { event, eventNo, deliveries, rejected }: Incoming,
   isFresh: boolean,
   { supersededBy }: Order,
 ): Promise<Acceptance | DomainError> {
-  if (retracted instanceof DomainError) return retracted;
+  if (rejected !== undefined) return rejected;
   if (!isFresh) return repeatAcceptance(queries, dialect, event);
   const eventId = event.eventId ?? `evt_${eventNo}`;
   const by = supersededBy.get(eventNo);

@@ -34,6 +34,8 @@ export type NewEvent = {
   returned?: Returned | null;
   /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
   heldFor?: string | null;
+  /** How many events of the entity may be held for transactions that no block has; any number without it. */
+  heldLimit?: number | null;
   /** The trace that it belongs to (`domain/trace-context.ts`). */
   trace?: string | null;
   /** Whether it begins a trace where it belongs to none, and the trace of the batch that it came with. */
@@ -84,8 +86,10 @@ export type Incoming = {
   readonly deliveries: number;
   /** Where a task continues; null if this transaction makes all deliveries. */
   readonly rest: Rest | null;
-  /** The event that a retraction takes back, or why it cannot. */
-  readonly retracted?: RetractedEvent | DomainError;
+  /** The event that a retraction takes back. */
+  readonly retracted?: RetractedEvent;
+  /** Why the event cannot be accepted. */
+  readonly rejected?: DomainError;
 };
 
 /** The walk continues after this webhook, over the registry as it was at this revision. */

@@ -544,7 +544,7 @@ onEveryEngine('a step of a network', (store) => {
     expect((await lease()).held).toMatchObject([{ factId: waiting.factId }]);
     const nowMs = Date.now();
     // The transaction was asked for a moment before.
-    await step(101, [], { asked: [waiting] });
+    await step(101, [], { asked: [{ ...waiting, isAbsent: false }] });
     const [yesterday, tomorrow] = [ageAt(nowMs - DAY_MS), ageAt(nowMs + DAY_MS)];
     expect(await countOldFacts(store.db, entityId, yesterday)).toBe(0);
     // Its event stays until the end of its day.
@@ -555,6 +555,34 @@ onEveryEngine('a step of a network', (store) => {
     expect(await Promise.all(held.map((fact) => historyOf(store.db, fact)))).toEqual([[], []]);
     expect((await lease()).held).toEqual([]);
     expect(await countOldFacts(store.db, entityId, tomorrow)).toBe(0);
+  });
+
+  test('asks for an absent transaction again after 1, 2, 4, then 8 blocks, and at once after another answer', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `absent-${networkId}` });
+    await accept(store.db, { ...event, heldFor: `0x${'ab'.repeat(32)}` });
+    const [held] = (await lease()).held;
+    if (held === undefined) throw new Error('the event is not held');
+    const waitAfter = async (isAbsent: boolean) => {
+      await step(100, [], { asked: [{ ...held, isAbsent }] });
+      const sql = 'select next_ask_block as block from facts where entity_id = $1';
+      return Number((await store.db.get<{ block: number | string }>(sql, [entityId]))?.block) - 100;
+    };
+    const waits: number[] = [];
+    for (let time = 0; time < 6; time++) waits.push(await waitAfter(true));
+    expect(waits).toEqual([1, 2, 4, 8, 8, 8]);
+    expect((await lease()).held).toEqual([]);
+    // In the poll that may read block 108.
+    for (const [head, due] of [
+      [106, 0],
+      [107, 1],
+      // The head went back.
+      [99, 1],
+    ] as const) {
+      await step(head, []);
+      expect([head, (await lease()).held.length]).toEqual([head, due]);
+    }
+    expect([await waitAfter(false), await waitAfter(true)]).toEqual([-100, 1]);
   });
 
   test('refuses the step of an instance whose lease another one has taken', async () => {

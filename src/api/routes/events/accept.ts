@@ -54,7 +54,7 @@ function acceptOne(schema: EventSchema): Operation {
       200: { description: 'Already accepted, with the same bytes', schema: acceptedSchema },
       202: { description: 'Accepted', schema: acceptedSchema },
     },
-    problems: ['event_conflict', 'backlog_full', 'storage_full'],
+    problems: ['event_conflict', 'backlog_full', 'storage_full', 'held_limit'],
     query: eventOptionsSchema,
     handle: async ({ context, caller, request, span, bytes, query: { hold } }) => {
       const expected = { schema, hold, trace: span?.context ?? traceOf(request.headers) };
@@ -176,6 +176,7 @@ async function accept(
     transferId,
     retracts,
     heldFor,
+    heldLimit: config.ENTITY_HELD_LIMIT,
     firstDelayMs,
     ...traced,
   });

@@ -67,6 +67,38 @@ onSuiteEngine('POST /events', (store) => {
     expect(facts).toEqual([{ state: 'waiting', transaction_hash: HASH.toLowerCase() }]);
   });
 
+  test('answers 429 when the entity has reached its limit of held events, also within a batch, and takes those of another', async () => {
+    const [tenant, other] = [await newTenant(), await newTenant()];
+    const newInstance = () => testApp(store.db, { CHAIN_RPC: '8453=http://127.0.0.1:1', ENTITY_HELD_LIMIT: '3' });
+    const app = newInstance();
+    const held = (n: number) => ({
+      ...PAYMENT,
+      eventId: `held-${n}`,
+      transactionHash: `0x${String(n).padStart(64, '0')}`,
+    });
+    const hold = (n: number, instance = app) => call(instance, tenant, `${EVENTS}?hold=chain`, { json: held(n) });
+    const statusesOf = async (numbers: readonly number[]) => {
+      const body = numbers.map((n) => JSON.stringify(held(n))).join('\n');
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const batch = await call(app, tenant, `${EVENTS}/batch?hold=chain`, { method: 'POST', body, headers });
+      const { results } = (await batch.json()) as { results: { status: number; code: string | null }[] };
+      return results.map(({ status }) => status);
+    };
+    expect(await statusesOf([1, 2])).toEqual([202, 202]);
+    expect(await statusesOf([1, 2, 3, 4, 5])).toEqual([200, 200, 202, 429, 429]);
+    const answer = await hold(6);
+    expect(answer.headers.get('retry-after')).toBe('60');
+    expect((await expectProblem(answer, 'held_limit')).detail).toContain('3 events of this entity are held');
+    expect((await hold(3)).status).toBe(200);
+    expect((await hold(6, newInstance())).status).toBe(429);
+    expect((await call(app, tenant, EVENTS, { json: held(7) })).status).toBe(202);
+    expect((await call(app, other, `${EVENTS}?hold=chain`, { json: held(8) })).status).toBe(202);
+    const found = `update facts set state = 'seen' where entity_id = $1 and transaction_hash like '%1'`;
+    await store.db.transaction((queries) => queries.run(found, [tenant.entityId]));
+    expect((await hold(9, newInstance())).status).toBe(202);
+    expect((await hold(10)).status).toBe(429);
+  });
+
   /** PostgreSQL has no text with a NUL, and a fact keeps what its event is about as texts. */
   test.each(['transferId', 'agreementId'])(
     'accepts an event without its %s where that has a NUL, held or not, and says so',

@@ -112,8 +112,9 @@ function factTables({ uuid }: Dialect): string[] {
     // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
     // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
     // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
-    // the fact was first seen: each webhook gets it at the finality that it had then. `asked_at_ms` says when a node was last
-    // asked for the transaction of a held event without a block; null if no one has to ask. `votes` has the nodes that showed
+    // the fact was first seen: each webhook gets it at the finality that it had then. A node was last
+    // asked at `asked_at_ms` for the transaction of a held event without a block, which was absent `absences` times in a row. It is
+    // asked again at the head `next_ask_block`; null if no one has to ask. `votes` has the nodes that showed
     // or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it.
     // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
     // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the
@@ -138,6 +139,8 @@ function factTables({ uuid }: Dialect): string[] {
       event_no ${uuid},
       seen_revision bigint not null default 0,
       asked_at_ms bigint,
+      next_ask_block bigint,
+      absences bigint not null default 0,
       fields text not null,
       votes text,
       is_disputed smallint not null default 0,
@@ -156,7 +159,7 @@ function factTables({ uuid }: Dialect): string[] {
     // Few facts: those that are not final yet.
     `create index facts_seen on facts (network_id, block_number) where state = 'seen'`,
     `create index facts_lost on facts (network_id) where state = 'lost'`,
-    'create index facts_asked on facts (network_id, asked_at_ms) where asked_at_ms is not null',
+    'create index facts_asked on facts (network_id, entity_id, next_ask_block) where next_ask_block is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',
     'create index facts_by_state on facts (entity_id, state, created_at_ms, id)',
     'create index facts_by_transaction on facts (entity_id, transaction_hash)',

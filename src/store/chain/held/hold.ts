@@ -1,0 +1,122 @@
+import { paymentColumns } from '../../../domain/chain/payments.ts';
+import type { Dialect, Queries } from '../../database/database.ts';
+import type { Incoming } from '../../events/plan-acceptance.ts';
+import type { Step } from '../network-store.ts';
+import { factTable, historyTable } from '../tables.ts';
+
+/**
+ * Events that are held for a transaction. Each is a fact without a log. The entities take turns: a poll asks for one transaction of
+ * each entity, first of the entity that waited longest, then for a second one of each. Nodes are asked for an absent transaction
+ * again after 1, 2, 4, then 8 blocks, so that one entity with invented transactions neither delays others nor costs many calls.
+ */
+
+const NEW_FACT = factTable.insertion([
+  'entityId',
+  'factId',
+  'networkId',
+  'state',
+  'revision',
+  'kind',
+  'isSilent',
+  'transactionHash',
+  'transferId',
+  'agreementId',
+  'eventNo',
+  'fields',
+  'isPayment',
+  'isDust',
+  'payer',
+  'payee',
+  'token',
+  'amount',
+  'nextAskBlock',
+  'createdAtMs',
+  'changedAtMs',
+]);
+const NEW_HISTORY = historyTable.insertion(['entityId', 'factId', 'no', 'atMs', 'state', 'revision']);
+
+function heldFactId(networkId: number, transactionHash: string, eventNo: string): string {
+  return `fct_${Bun.SHA256.hash(`held ${networkId} ${transactionHash} ${eventNo}`, 'hex').slice(0, 26)}`;
+}
+
+/** The fields that the sender stated. No log proves them. */
+function parseFields(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** In the transaction that accepts the event. The follower of the network looks for the transaction from the commit on. */
+export async function holdEvent(
+  queries: Queries,
+  dialect: Dialect,
+  { event, eventNo }: Incoming,
+  transactionHash: string,
+  nowMs: number,
+): Promise<void> {
+  const { entityId, networkId, event: kind, agreementId = null, transferId = null } = event;
+  const factId = heldFactId(networkId, transactionHash, eventNo);
+  const fact = {
+    entityId,
+    factId,
+    networkId,
+    kind,
+    transactionHash,
+    transferId,
+    agreementId,
+    isSilent: 0,
+    fields: '{}',
+    isDust: 0,
+    ...paymentColumns(kind, parseFields(event.body)),
+  };
+  const state = { state: 'waiting', revision: 1 } as const;
+  await queries.run(
+    NEW_FACT.text(1),
+    NEW_FACT.parameters([
+      {
+        ...fact,
+        ...state,
+        eventNo: dialect.bindUuid(eventNo),
+        nextAskBlock: AT_ONCE,
+        createdAtMs: nowMs,
+        changedAtMs: nowMs,
+      },
+    ]),
+  );
+  await queries.run(NEW_HISTORY.text(1), NEW_HISTORY.parameters([{ entityId, factId, ...state, no: 1, atMs: nowMs }]));
+}
+
+/** The wait doubles with each absence, up to 8 blocks. */
+const MOST_BLOCKS = 8;
+const BLOCKS_TO_WAIT = `case ${[0, 1, 2].map((absences) => `when absences <= ${absences} then ${2 ** absences}`).join(' ')}
+  else ${MOST_BLOCKS} end`;
+
+/** Due from the first poll on. */
+const AT_ONCE = 0;
+
+/**
+ * Held events of the network `$1` that are due in the poll after the head `$2`, in their turns. That poll may read the next block.
+ * A wait that is longer than the longest is from before the head went back.
+ */
+export function dueHeldSql(columns: string, limit: number): string {
+  return `select ${columns} from facts join (
+      select entity_id as of_entity, id as of_fact, next_ask_block as due, max(asked_at_ms) over (partition by entity_id) as last_ms,
+        row_number() over (partition by entity_id order by next_ask_block, id) as turn
+      from facts where network_id = $1 and next_ask_block is not null
+    ) held on entity_id = of_entity and id = of_fact
+    where due <= cast($2 as bigint) + 1 or due > cast($2 as bigint) + ${MOST_BLOCKS} order by turn, coalesce(last_ms, 0), due limit ${limit}`;
+}
+
+/** After a poll. A transaction that is in a block of another branch is not absent. */
+export async function writeAsked(queries: Queries, { asked, head }: Step, nowMs: number): Promise<void> {
+  for (const { entityId, factId, isAbsent } of asked) {
+    const next = isAbsent
+      ? `absences = absences + 1, next_ask_block = cast($4 as bigint) + ${BLOCKS_TO_WAIT}`
+      : `absences = 0, next_ask_block = ${AT_ONCE}`;
+    const sql = `update facts set asked_at_ms = $3, ${next} where entity_id = $1 and id = $2 and next_ask_block is not null`;
+    await queries.send(sql, isAbsent ? [entityId, factId, nowMs, head] : [entityId, factId, nowMs]);
+  }
+}
