@@ -177,8 +177,8 @@ export const order: readonly Mutant[] = [
     name: 'merge-ignores-flight',
     what: 'gives the turn to a delivery while another one of the same agreement is in flight',
     file: 'store/deliveries/order/rekey.ts',
-    find: `queue.filter(({ leaseMs }) => leaseMs > nowMs));
-  const rest = queues.map((queue) => queue.filter(({ leaseMs }) => leaseMs <= nowMs));`,
+    find: `queue.filter(({ leaseMs }) => leaseMs > endedByMs));
+  const rest = queues.map((queue) => queue.filter(({ leaseMs }) => leaseMs <= endedByMs));`,
     replace: `queue.filter(({ leaseMs }) => leaseMs < 0));
   const rest = queues.map((queue) => [...queue]);`,
     caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'puts a payment in flight before' },

@@ -61,6 +61,7 @@ export class Engine implements DirectDispatch {
   constructor(private readonly options: EngineOptions) {
     const { db, config, log, tools, slots = config.DELIVERY_CONCURRENCY, workers = new Workers() } = options;
     const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
+    db.dialect.leaseClock.guard(leaseMs);
     const queue = new LocalQueue<Claimed>({
       slots,
       queuePlaces: Math.min(slots, MAX_QUEUED),

@@ -122,6 +122,7 @@ export function databaseSettings(url: string): Record<string, string> {
 export async function stopPostgres(): Promise<void> {
   if (pooler !== null) await (await pooler)[Symbol.asyncDispose]();
   pooler = null;
+  template = null;
   if (cluster !== null) await (await cluster).stop();
   cluster = null;
 }

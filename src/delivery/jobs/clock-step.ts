@@ -1,6 +1,6 @@
 import type { Logger } from '../../log.ts';
+import { readNowMs } from '../../store/database/clock.ts';
 import type { Database } from '../../store/database/database.ts';
-import { readInteger } from '../../store/database/sql.ts';
 import { bringForward, type Occasion, type Schedule } from '../../store/deliveries/clock-step.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
@@ -41,7 +41,7 @@ export class ClockStepDetector {
   async check(): Promise<void> {
     const { db, log, schedule, onWork } = this.options;
     const beforeMs = this.#monotonicMs();
-    const nowMs = await readInteger(db, db.dialect.nowMs);
+    const nowMs = await readNowMs(db, db.dialect);
     // Measured from before the query for the upper bound and from after it for the lower, so that a slow response of the
     // store is never taken for a step.
     if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#occasion = 'step';

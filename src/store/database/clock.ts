@@ -1,7 +1,9 @@
 import type { Dialect, Queries, SqlInteger } from './database.ts';
 
 /** The database's clock in Unix milliseconds: the only clock that all instances share. */
-export async function readNowMs(queries: Pick<Queries, 'get'>, { nowMs }: Dialect): Promise<number> {
+export async function readNowMs(queries: Pick<Queries, 'get'>, { nowMs, leaseClock }: Dialect): Promise<number> {
   const row = await queries.get<{ now_ms: SqlInteger }>(`select ${nowMs} as now_ms`);
-  return Number(row?.now_ms ?? 0);
+  const readMs = Number(row?.now_ms ?? 0);
+  leaseClock.note(readMs);
+  return readMs;
 }

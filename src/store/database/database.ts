@@ -1,4 +1,5 @@
 import type { DatabaseTarget } from '../../config.ts';
+import type { LeaseClock } from './lease-clock.ts';
 
 /** The values that both engines accept and return. Dates are integers, and flags are dates or states instead of booleans. */
 export type SqlValue = string | number | null | Uint8Array;
@@ -93,6 +94,8 @@ export type Dialect = {
    * and each statement names it outside of the list of its rows: `$1` is its key wherever the rows of a list begin with it.
    */
   readonly isDistributed: boolean;
+  /** Each open database has its own. */
+  readonly leaseClock: LeaseClock;
   /** Part of the texts of statements, and the same on every engine. The simulator of the tests has smaller ones. */
   readonly limits: TransactionLimits;
   /** The condition by which a statement names the entity of its rows: ` and q.entity_id = $1`, and nothing on one server. */

@@ -294,7 +294,9 @@ export async function readInteger(
 /** Plans the statements of this transaction that read the queue (see `Dialect`), and returns the database's clock. */
 export async function planForClaims(queries: Pick<Queries, 'get'>, dialect: Dialect): Promise<number> {
   const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
-  return Number(clock?.now_ms ?? 0);
+  const readMs = Number(clock?.now_ms ?? 0);
+  dialect.leaseClock.note(readMs);
+  return readMs;
 }
 
 /** Entities and event ids are keyed by 16 bytes in the tables of deliveries, whatever callers call them. */

@@ -200,7 +200,7 @@ const wakeText = (dialect: Dialect) =>
       from wakes where queue_heads.entity_id = wakes.entity_id and queue_heads.webhook_no = wakes.webhook_no
         and (queue_heads.next_due_ms > wakes.at_ms or wakes.is_waiting = 1)${dialect.ofEntity('queue_heads')}`,
   );
-const wakeTexts = new Map<Dialect, (rows: number) => string>();
+const wakeTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: readonly Wake[]): Promise<void> {
   const text = wakeTexts.get(dialect) ?? wakeText(dialect);
@@ -395,7 +395,7 @@ const markText = (dialect: Dialect) =>
       from marks where queue_heads.entity_id = marks.entity_id and queue_heads.webhook_no = marks.webhook_no
         and (queue_heads.failing_since_ms is null) <> (marks.since_ms is null)${dialect.ofEntity('queue_heads')}`,
   );
-const markTexts = new Map<Dialect, (rows: number) => string>();
+const markTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /** Since when webhooks have had failures alone; written only where that changes, each head at most once. */
 export async function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {

@@ -51,7 +51,7 @@ const receiversText = (dialect: Dialect) =>
         ${dialect.firstOf('webhooks', 'w', CELL, { by: 'created_seq', limit: dialect.limits.deliveries + 1 })}
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
-const receiversTexts = new Map<Dialect, (rows: number) => string>();
+const receiversTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /** Written after the statement that begins an acceptance: without any listen session, this is all that they cost it. */
 const isListened = ({ ofEntity }: Dialect) =>
@@ -102,6 +102,7 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
   rows.sort((a, b) => a.webhookNo - b.webhookNo);
   const begun = await beginning;
   const nowMs = Number(begun?.now_ms ?? 0);
+  dialect.leaseClock.note(nowMs);
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
   return { receivers, nowMs, isListened: Number(begun?.listened) === 1 };

@@ -35,7 +35,7 @@ const addText = ({ addCounts }: Dialect) =>
       on conflict (entity_id, seconds, start_s, destination)
       do update set counts = ${addCounts('interval_stats.counts', 'excluded.counts')}`,
   );
-const addTexts = new Map<Dialect, ReturnType<typeof addText>>();
+const addTexts = new WeakMap<Dialect, ReturnType<typeof addText>>();
 
 /** Adds to what is stored. Every process has to bring the rows in the same order, or two of them could deadlock. */
 export async function addStats(queries: Queries, dialect: Dialect, rows: readonly StatsRow[]): Promise<void> {

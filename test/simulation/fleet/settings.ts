@@ -19,9 +19,9 @@ const LIMITS = { deliveries: 2, rows: 2, searched: 20, audited: 5 };
 /** Changes of facts that one transaction holds. */
 export const STEP_CHANGES = 2;
 
-const dialects = new Map<Dialect, Dialect>();
+const dialects = new WeakMap<Dialect, Dialect>();
 
-/** One for all instances and runs on an engine, because the store keeps its texts by dialect. */
+/** One for each database that is opened, because the store keeps its texts by dialect. */
 export function simulatedDialect(dialect: Dialect): Dialect {
   const known = dialects.get(dialect) ?? { ...dialect, limits: LIMITS };
   dialects.set(dialect, known);

@@ -1,12 +1,17 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
-import type { Database } from '../../../src/store/database/database.ts';
+import { readNowMs } from '../../../src/store/database/clock.ts';
+import type { Database, SqlUuid } from '../../../src/store/database/database.ts';
+import { LeaseClock } from '../../../src/store/database/lease-clock.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { bringForward } from '../../../src/store/deliveries/clock-step.ts';
+import { endRedeliveries } from '../../../src/store/deliveries/redeliver/end.ts';
+import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import {
   acceptMany,
   claim,
+  completeAll,
   databaseNowMs,
   HOOK,
   LEASE_MS,
@@ -14,7 +19,7 @@ import {
   newReceiver,
   readDeliveries,
 } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const schedule = [0, 5_000, 60_000];
@@ -155,5 +160,52 @@ onEveryEngine('a clock that was set back', (store) => {
     const before = await readDeliveries(store.db, entityId);
     expect(await bringForward(store.db, schedule, 'step')).toBe(0);
     expect(await readDeliveries(store.db, entityId)).toEqual(before);
+  });
+});
+
+onEveryEngine('a clock that was set forward', (store) => {
+  /** The same database, whose clock is an hour ahead of what was read before. */
+  function anHourLater(): Database {
+    const { nowMs, planForClaims } = store.db.dialect;
+    const laterMs = `(${nowMs} + 3600000)`;
+    const later = { nowMs: laterMs, planForClaims: planForClaims.replace(nowMs, laterMs) };
+    return alteredStore(store.db, { dialect: { ...store.db.dialect, leaseClock: new LeaseClock(), ...later } });
+  }
+
+  /** As in an instance that has read the clock before the step. */
+  function watching(db: Database): Database {
+    db.dialect.leaseClock.guard(LEASE_MS);
+    db.dialect.leaseClock.note(Date.now());
+    return db;
+  }
+
+  test.each([
+    ['keeps its lease for an instance that saw the step', watching, 0],
+    ['has lost its lease for any other', (db: Database) => db, 1],
+  ] as const)('a delivery that is in flight %s', async (_, open, claimed) => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    expect(await claim(store.db, entityId)).toHaveLength(1);
+    expect(await claim(open(anHourLater()), entityId)).toHaveLength(claimed);
+  });
+
+  test.each([
+    ['stays in the queue for an instance that saw the step', watching, 0],
+    ['ends for any other', (db: Database) => db, 1],
+  ] as const)('a redelivery that is in flight %s', async (_, open, ended) => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    await completeAll(store.db, entityId, 'delivered');
+    const [completed] = await readDeliveries(store.db, entityId);
+    await redeliver(store.db, entityId, completed?.deliveryId ?? '');
+    expect(await claim(store.db, entityId)).toHaveLength(1);
+    const db = open(anHourLater());
+    const rows = await store.db.all<{ id: SqlUuid }>('select id from queue where entity_id = $1', [
+      entityKey(store.db.dialect, entityId),
+    ]);
+    const gone = await db.transaction(async (queries) =>
+      endRedeliveries(queries, db.dialect, entityId, rows, await readNowMs(queries, db.dialect)),
+    );
+    expect(gone).toHaveLength(ended);
   });
 });

@@ -1,6 +1,6 @@
 import { type Dialect, type SqlValue, TRANSACTION_LIMITS } from '../database.ts';
 
-export const dialect: Dialect = {
+export const dialect: Omit<Dialect, 'leaseClock'> = {
   uuid: 'uuid',
   bindUuid: (hex) => hex,
   hexOf: (uuid) => (uuid as string).replaceAll('-', ''),

@@ -11,6 +11,7 @@ import {
   STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
+import { LeaseClock } from '../lease-clock.ts';
 import { citusDialect, isDistributed } from './citus.ts';
 import { dialect } from './dialect.ts';
 import {
@@ -54,7 +55,8 @@ export async function openPostgres(target: PostgresTarget): Promise<Database> {
       await pool.close({ timeout: 0 });
       pool = connectPool(target, pooler);
     }
-    const spoken = (await isDistributed(pool)) ? citusDialect(dialect) : dialect;
+    const plain: Dialect = { ...dialect, leaseClock: new LeaseClock() };
+    const spoken = (await isDistributed(pool)) ? citusDialect(plain) : plain;
     return new PostgresDatabase(target, pooler, spoken, pool);
   } catch (error) {
     await pool.close({ timeout: 0 }).catch(() => undefined);

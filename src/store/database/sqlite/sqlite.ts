@@ -12,9 +12,10 @@ import {
   StoreUnavailableError,
   TRANSACTION_LIMITS,
 } from '../database.ts';
+import { LeaseClock } from '../lease-clock.ts';
 import { listOfValues } from '../sql.ts';
 
-const dialect: Dialect = {
+const dialect: Omit<Dialect, 'leaseClock'> = {
   uuid: 'blob',
   bindUuid: (hex) => Uint8Array.fromHex(hex),
   hexOf: (uuid) => (uuid as Uint8Array).toHex(),
@@ -80,7 +81,7 @@ type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection
  */
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
-  readonly dialect = dialect;
+  readonly dialect: Dialect = { ...dialect, leaseClock: new LeaseClock() };
   readonly longReads: Reads;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;

@@ -62,7 +62,8 @@ function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise
     const together = dialect.uuid === 'uuid' ? await claimTogether(queries, dialect, picks, nowMs, leaseMs) : null;
     const destinations = picks.map(({ destination }) => destination);
     const heads = await readHeads(queries, dialect, destinations);
-    const rows = together ?? (await claimEach(queries, picks, heads, nowMs, leaseMs));
+    const rows =
+      together ?? (await claimEach(queries, picks, heads, nowMs, leaseMs, dialect.leaseClock.endedBy(nowMs)));
     const claimed = await loadClaimed(queries, dialect, heads, rows, { nowMs, leaseEndsMs });
     const counts = Map.groupBy(claimed, ({ destination }) => destination);
     const isExhausted = ({ destination, most }: Pick) => (counts.get(destination)?.length ?? 0) < most;
@@ -83,8 +84,9 @@ function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise
 const dueRows = (
   { ofEntity }: Dialect,
   now: string,
+  ended: string,
 ) => `select queue.ctid as place, queue.may_be_received as was_received from queue
-  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= ${now}
+  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= ${ended}
     and (queue.generation, queue.due_ms) >= (case when ${isFullLookSql(now)} then 0 else h.generation end,
       case when ${isFullLookSql(now)} then 0 else h.look_from_ms end)
     and (queue.generation, queue.due_ms) <= (h.generation, ${now})${ofEntity('queue')}
@@ -111,6 +113,7 @@ async function claimTogether(
     );
     const parameters = new Parameters(...owner);
     const [now, until] = [parameters.bind(nowMs), parameters.bind(nowMs + leaseMs)];
+    const ended = parameters.bind(dialect.leaseClock.endedBy(nowMs));
     const list = valuesList(chunk.length, 2, parameters.values.length, ['text', 'bigint']);
     // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
     const rows = await togetherColumns.all(
@@ -118,7 +121,7 @@ async function claimTogether(
       `with picks (destination, most) as (values ${list}),
        due as materialized (
          select d.place, d.was_received, p.destination from picks p cross join lateral (
-           select q.place, q.was_received from queue_heads h cross join lateral (${dueRows(dialect, now)}) q
+           select q.place, q.was_received from queue_heads h cross join lateral (${dueRows(dialect, now, ended)}) q
            where h.destination = p.destination and h.${IS_OPEN}${dialect.ofEntity('h')}
            limit p.most) d)
        update queue set lease_ms = ${until}, lease_s = ${leaseSeconds(leaseMs)}, token = token + 1, may_be_received = 1 from due
@@ -148,6 +151,7 @@ async function claimEach(
   heads: readonly Head[],
   nowMs: number,
   leaseMs: number,
+  endedByMs: number,
 ): Promise<ClaimedRow[]> {
   const claimed: ClaimedRow[] = [];
   const byDestination = Map.groupBy(heads, ({ destination }) => destination);
@@ -158,10 +162,10 @@ async function claimEach(
       const start = startOfLook(head, nowMs);
       const rows = await dueColumns.all(
         queries,
-        `select ${dueColumns.list} from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $5
+        `select ${dueColumns.list} from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $8
            and (generation, due_ms) >= ($6, $7) and (generation, due_ms) <= ($4, $5)
          order by generation, due_ms limit $3`,
-        [head.entity, head.webhookNo, wanted, head.generation, nowMs, start.generation, start.dueMs],
+        [head.entity, head.webhookNo, wanted, head.generation, nowMs, start.generation, start.dueMs, endedByMs],
       );
       for (const chunk of powersOfTwo(rows)) {
         const lease = [nowMs + leaseMs, leaseSeconds(leaseMs)];

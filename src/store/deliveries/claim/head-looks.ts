@@ -92,23 +92,27 @@ async function lookAt(
   nowMs: number,
 ): Promise<Map<Head, LookResult>> {
   if (heads.length === 0) return new Map();
+  const behind = `cast($${heads.length * 4 + 1} as bigint)`;
   // One text for all that is asked, so that the rows are read once.
   const rows = await lookColumns.all(
     queries,
     `with wanted (entity_id, webhook_no, generation, look_from_ms) as
        (values ${valuesList(heads.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
      select ${lookColumns.of('w.')}, (
-       select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
+       select count(*) || ' ' || min(case when l.lease_ms + ${behind} > l.due_ms then l.lease_ms + ${behind} else l.due_ms end)
          || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
        from (select q.generation, q.due_ms, q.lease_ms from queue q
          where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
            and (q.generation, q.due_ms) >= (w.generation, w.look_from_ms)${dialect.ofEntity('q')}
          order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
      from wanted w`,
-    heads.flatMap((head): SqlValue[] => {
-      const { generation, dueMs } = startOfLook(head, nowMs);
-      return [head.entity, head.webhookNo, generation, dueMs];
-    }),
+    [
+      ...heads.flatMap((head): SqlValue[] => {
+        const { generation, dueMs } = startOfLook(head, nowMs);
+        return [head.entity, head.webhookNo, generation, dueMs];
+      }),
+      nowMs - dialect.leaseClock.endedBy(nowMs),
+    ],
   );
   const keyOf = ({ entity, webhookNo }: Pick<Head, 'entity' | 'webhookNo'>) => `${dialect.hexOf(entity)} ${webhookNo}`;
   const seen = new Map(rows.map((row) => [keyOf(row), row.seen]));

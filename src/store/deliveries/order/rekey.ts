@@ -80,8 +80,9 @@ export async function rekey(queries: Queries, dialect: Dialect, change: Rescoped
     ...row,
     newKey: newKeyOf.get(dialect.hexOf(row.id)) ?? row.key,
   }));
+  const endedByMs = dialect.leaseClock.endedBy(nowMs);
   for (const members of Map.groupBy(current, ({ newKey }) => dialect.hexOf(newKey)).values()) {
-    await writeTurns(queries, dialect, entity, merge(dialect, members, nowMs), nowMs);
+    await writeTurns(queries, dialect, entity, merge(dialect, members, endedByMs), endedByMs);
   }
   const promoted = await settleKeys(queries, dialect, keys, nowMs);
   const touched = [...promoted, ...heads.map(({ webhookNo }) => ({ entityId, webhookNo }))];
@@ -194,11 +195,11 @@ function distinct(dialect: Dialect, keys: readonly SqlUuid[]): SqlUuid[] {
  * Deliveries in flight first, then all others in the order of their events. Deliveries of one key keep the order that they had
  * there: the numbers of two events can disagree with it if the clock was set back between them.
  */
-function merge(dialect: Dialect, members: readonly Moving[], nowMs: number): Moving[] {
+function merge(dialect: Dialect, members: readonly Moving[], endedByMs: number): Moving[] {
   const byKey = Map.groupBy(members, ({ key }) => dialect.hexOf(key));
   const queues = [...byKey.values()].map((queue) => queue.toSorted((a, b) => a.turn - b.turn));
-  const merged = queues.flatMap((queue) => queue.filter(({ leaseMs }) => leaseMs > nowMs));
-  const rest = queues.map((queue) => queue.filter(({ leaseMs }) => leaseMs <= nowMs));
+  const merged = queues.flatMap((queue) => queue.filter(({ leaseMs }) => leaseMs > endedByMs));
+  const rest = queues.map((queue) => queue.filter(({ leaseMs }) => leaseMs <= endedByMs));
   const numberOf = (queue: readonly Moving[]) =>
     queue[0] === undefined ? '' : eventNumber(dialect.hexOf(queue[0].id));
   for (;;) {
@@ -215,7 +216,7 @@ async function writeTurns(
   dialect: Dialect,
   entity: SqlUuid,
   members: readonly Moving[],
-  nowMs: number,
+  endedByMs: number,
 ): Promise<void> {
   const turns = await drawTurns(
     queries,
@@ -226,7 +227,7 @@ async function writeTurns(
     await queries.run(
       `update queue set order_key = $3, turn = $4, generation = case when lease_ms > $5 then generation end
        where entity_id = $1 and id = $2`,
-      [entity, id, newKey, turns[index] ?? 0, nowMs],
+      [entity, id, newKey, turns[index] ?? 0, endedByMs],
     );
   }
 }

@@ -177,7 +177,7 @@ export async function moveToRecord(
   nowMs: number | null = null,
 ): Promise<WaitingRow[]> {
   const idle = nowMs === null ? '' : 'and lease_ms <= $2';
-  const before: SqlValue[] = nowMs === null ? [entity] : [entity, nowMs];
+  const before: SqlValue[] = nowMs === null ? [entity] : [entity, dialect.leaseClock.endedBy(nowMs)];
   // Another transaction may have completed some of them meanwhile.
   const rows = await waitingColumns.all(
     queries,

@@ -149,7 +149,7 @@ const completeText = (dialect: Dialect) =>
          ${insert} select * from gone ${end}`
       : `${made} ${insert} select ${record} from ${from} cross join queue where ${isUsual} ${end}`;
   });
-const completeTexts = new Map<Dialect, (rows: number) => string>();
+const completeTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /** Citus inserts what another statement selects, and not what it deletes. */
 function movesInOneStatement({ uuid, isDistributed }: Dialect): boolean {
@@ -161,10 +161,10 @@ const deleteText = ({ uuid, isDistributed, ofEntity }: Dialect) =>
     const keys = valuesList(rows, 2, 0, isDistributed ? [uuid, uuid] : []);
     return `delete from queue where (entity_id, id) in (values ${keys}) and redeliver = 0${ofEntity('queue')}`;
   });
-const deleteTexts = new Map<Dialect, (rows: number) => string>();
+const deleteTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 function textOf(
-  texts: Map<Dialect, (rows: number) => string>,
+  texts: WeakMap<Dialect, (rows: number) => string>,
   make: (dialect: Dialect) => (rows: number) => string,
   dialect: Dialect,
 ): (rows: number) => string {
@@ -228,7 +228,7 @@ const retryText = (dialect: Dialect) =>
         and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
       returning queue.id as id`;
   });
-const retryTexts = new Map<Dialect, (rows: number) => string>();
+const retryTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /** Failures that are tried again by the schedule. */
 async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {

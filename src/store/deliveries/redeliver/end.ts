@@ -26,7 +26,7 @@ export async function endRedeliveries(
       queries,
       `select ${endedColumns.list} from queue where entity_id = $1 and lease_ms <= $2 and recorded is not null
          and id in ${valuesList(1, chunk.length, 2)} order by id ${dialect.lockRow}`,
-      [entity, nowMs, ...chunk.map(({ id }) => id)],
+      [entity, dialect.leaseClock.endedBy(nowMs), ...chunk.map(({ id }) => id)],
     );
     if (found.length === 0) continue;
     const which = `entity_id = $1 and id in ${valuesList(1, found.length, 1)}`;

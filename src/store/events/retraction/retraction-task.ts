@@ -90,8 +90,8 @@ async function readOriginals(queries: Queries, dialect: Dialect, task: EventTask
   return found.sort((a, b) => (dialect.hexOf(a.id) < dialect.hexOf(b.id) ? -1 : 1)).slice(0, dialect.limits.rows);
 }
 
-function isInFlight({ leaseMs }: Original, nowMs: number): boolean {
-  return (leaseMs ?? 0) > nowMs;
+function isInFlight({ leaseMs }: Original, { leaseClock }: Dialect, nowMs: number): boolean {
+  return (leaseMs ?? 0) > leaseClock.endedBy(nowMs);
 }
 
 function mayHaveReceived({ status, mayBeReceived }: Original): boolean {
@@ -114,7 +114,7 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const moved = await supersede(queries, dialect, task, originals, { changes, nowMs });
   const settled = untilChanged(dialect, originals, moved);
   const receivers = receiversOf(found, settled);
-  const inFlight = settled.filter((original) => isInFlight(original, nowMs));
+  const inFlight = settled.filter((original) => isInFlight(original, dialect, nowMs));
   await keyInFlight(queries, dialect, task, receivers, inFlight);
   // Of those that are left for the next step, too, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
