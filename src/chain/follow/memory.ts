@@ -142,7 +142,9 @@ export class Memory {
     return !hasOthers && tip - this.tailTip >= TAIL_BLOCKS && nowMs - this.tailReadAtMs >= TAIL_MS;
   }
 
+  /** In doubt, another node reads the tail in every poll too: the leader may leave the same log out of every response. */
   isOthersTailDue(tip: number, nowMs: number): boolean {
+    if (this.isInDoubt) return true;
     return tip - this.othersTail.tip >= TAIL_BLOCKS && nowMs - this.othersTail.atMs >= TAIL_MS;
   }
 

@@ -70,6 +70,8 @@ export class Poll {
   state: NetworkState;
   sources: readonly FollowedSource[];
   readonly changes: ChangeCounts = noChanges();
+  /** The facts that this poll has found in a block, by their keys. The lease may still have them as lost. */
+  readonly placed = new Set<string>();
   omissions = 0;
   reorgDepth = 0;
   /** Two nodes that have different blocks at the height that is to become final. */
@@ -111,7 +113,10 @@ export class Poll {
     const lease = { ...this.lease, state: this.state, sources: this.sources };
     if (!(await store.commit(lease, step))) throw new LeaseLost();
     memory.committedAtMs = clock.nowMs();
-    for (const { change } of step.changes) this.changes[change]++;
+    for (const change of step.changes) {
+      this.changes[change.change]++;
+      if ('position' in change) this.placed.add(keyOf(change));
+    }
     this.state = { ...this.state, ...levelsOf(step) };
     if (step.backfilled.length === 0) return;
     const progress = new Map(step.backfilled.map((each) => [`${each.entityId} ${each.sourceId}`, each]));

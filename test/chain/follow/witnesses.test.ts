@@ -16,7 +16,7 @@ const SILENT: ReadonlySet<Behaviour> = new Set(['freezes', 'calls its head final
 const LATE = 12;
 
 async function follow(nodes: readonly Behaviour[], seed: number) {
-  const trial = await new WitnessTrial({ nodes, seed }).run();
+  const trial = await new WitnessTrial({ nodes, seed, blocks: suiteRuns(40, 80) }).run();
   const { falseFinals, wrongFinals, falseRetractions, halts } = trial;
   expect({ falseFinals, wrongFinals, falseRetractions, halts }).toEqual({
     ...{ falseFinals: 0, wrongFinals: [], falseRetractions: 0, halts: 0 },
@@ -53,8 +53,25 @@ test.each(suiteRuns(0, 1) === 1 ? PAIRS : SHORT_PAIRS)(
   },
 );
 
-test.each(['calls its head final', 'calls a block two deep final', 'calls a block nine deep final'])(
-  'a lone node that suddenly %s makes nothing final too early',
+/** Two nodes that tell the same lie are a majority of three. */
+const LIES = [
+  ['calls its head final', 'calls a block two deep final', 'calls a block nine deep final'],
+  ['invents'],
+  ['denies'],
+];
+const isMajority = (one: Behaviour, other: Behaviour) => LIES.some((lie) => lie.includes(one) && lie.includes(other));
+const PAIRS_OF_THREE = PAIRS.filter(([one, other]) => !isMajority(one, other));
+
+test.each(PAIRS_OF_THREE.filter((_, index) => index % suiteRuns(12, 1) === 0))(
+  'of three nodes, one that %s and one that %s make nothing false final',
+  async (one, other) => {
+    for (const seed of SEEDS) await follow([one, other, ...honest(1)], seed);
+  },
+);
+
+/** Nothing can notice what a lone node invents or denies. */
+test.each(MISBEHAVIOURS.filter((behaviour) => behaviour !== 'invents' && behaviour !== 'denies'))(
+  'a lone node that %s makes nothing false final',
   async (behaviour) => {
     for (const seed of SEEDS) await follow([behaviour], seed);
   },

@@ -21,7 +21,7 @@ const ANSWERS = 2;
 /** Looks for lost facts that are due, and retracts those that are gone. */
 export async function traceLost(poll: Poll, leader: Node): Promise<void> {
   const { memory } = poll.follow;
-  const { lost } = poll.lease;
+  const lost = poll.lease.lost.filter((fact) => !poll.placed.has(keyOf(fact)));
   const keys = new Set(lost.map(keyOf));
   for (const key of memory.absences.keys()) if (!keys.has(key)) memory.absences.delete(key);
   const hashes = new Set(lost.map(({ transactionHash }) => transactionHash));
