@@ -61,6 +61,7 @@ function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }:
           chainId: networkId,
           exchange: httpExchange({ url }),
           callsPerSecond,
+          hasOthers: urls.length > 1,
           onCall: metrics.noteCall,
         }),
     ),

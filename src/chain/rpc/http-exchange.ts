@@ -4,9 +4,9 @@ import { MAX_BYTES } from './response-size.ts';
 
 /**
  * Sends a JSON-RPC payload to one node and returns its body as JSON. Drops a body of more than `maxBytes`, and one that is
- * nested too deeply, before it is parsed. Rejects with an `RpcFailure` alone.
+ * nested too deeply, before it is parsed. Gives up after `timeoutMs`. Rejects with an `RpcFailure` alone.
  */
-export type Exchange = (payload: unknown, maxBytes?: number) => Promise<unknown>;
+export type Exchange = (payload: unknown, maxBytes?: number, timeoutMs?: number) => Promise<unknown>;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -26,9 +26,9 @@ const REFUSALS_BY_SERVERS: readonly number[] = [500, 501];
 const MAX_RETRY_AFTER_MS = 600_000;
 
 export function httpExchange(options: HttpOptions): Exchange {
-  const { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch } = options;
+  const { fetch = globalThis.fetch } = options;
   const { url, headers } = targetOf(options.url);
-  return async (payload, maxBytes = MAX_BYTES) => {
+  return async (payload, maxBytes = MAX_BYTES, timeoutMs = options.timeoutMs ?? TIMEOUT_MS) => {
     const connection = new AbortController();
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new RpcFailure('timeout')), timeoutMs);

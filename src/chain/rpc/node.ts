@@ -20,12 +20,16 @@ export type NodeOptions = {
   readonly dateMs?: () => number;
   readonly random?: () => number;
   readonly callsPerSecond?: number;
+  /** Whether other nodes can be asked instead: then a node that hangs is left sooner. */
+  readonly hasOthers?: boolean;
   readonly onCall?: OnCall;
 };
 
 export type OnCall = (node: string, method: string, purpose: Purpose, outcome: 'ok' | FailureKind) => void;
 
 const CALLS_PER_SECOND = 25;
+/** For calls with small answers to one of several nodes. A node that hangs would delay the poll by ten seconds otherwise. */
+const SMALL_CALL_MS = 3_000;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
 
@@ -227,7 +231,8 @@ export class Node {
     this.calls += calls.length;
     this.requests++;
     try {
-      return await this.#options.exchange(payloadOf(calls), maxBytesOf(calls));
+      const isShort = this.#options.hasOthers === true && !calls.some(mayBeLarge);
+      return await this.#options.exchange(payloadOf(calls), maxBytesOf(calls), isShort ? SMALL_CALL_MS : undefined);
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure('unreachable');
       for (const { method, purpose = 'other' } of calls) {

@@ -250,6 +250,20 @@ test('a Retry-After that is longer than the back-off is obeyed', async () => {
   expect(node.waitMs).toBe(45_000);
 });
 
+test('a call with a small answer to one of several nodes may take 3 s, and any other call as long as the exchange allows', async () => {
+  for (const hasOthers of [true, false]) {
+    const limits: (number | undefined)[] = [];
+    const exchange: Exchange = async (payload, _, timeoutMs) => {
+      limits.push(timeoutMs);
+      return each(sound)(payload);
+    };
+    const { node } = nodeWith(exchange, { hasOthers });
+    await node.send([taggedBlock('latest')]);
+    await node.send([taggedBlock('latest'), LOGS]);
+    expect(limits).toEqual([hasOthers ? 3_000 : undefined, undefined]);
+  }
+});
+
 test('a response with too many logs does not keep the node from being asked for less', async () => {
   const { node } = nodeWith(fails('too_large'));
   expect(await rejection(node.send([taggedBlock('latest'), LOGS]))).toMatchObject({ kind: 'too_large' });
