@@ -83,6 +83,13 @@ export class ChainService implements AsyncDisposable {
     });
   }
 
+  /** The block that the node of this number last called final. */
+  async finalizedBy(node: number): Promise<number | null> {
+    const { chains } = await this.call<ChainList>('GET', '/chains');
+    const chain = chains.find(({ networkId }) => networkId === this.networkId);
+    return chain?.nodes.find(({ name }) => name === `${this.networkId}#${node}`)?.finalized ?? null;
+  }
+
   /** Waits until no delivery is to come, beside those that are held. */
   async delivered(): Promise<void> {
     await until('nothing is left to deliver', async () => {

@@ -55,6 +55,15 @@ export class GethNode {
     );
   }
 
+  /** The process hangs: connections stay open, and nothing is answered. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child.kill('SIGCONT');
+  }
+
   async stop(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.child.exited;

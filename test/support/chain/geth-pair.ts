@@ -16,12 +16,14 @@ const ACCOUNTS = 8;
 export class GethPair implements AsyncDisposable {
   /** The blocks of A that B has not got. */
   #ahead: Payload[] = [];
+  /** The blocks of B that A has not got. */
+  #missed: Payload[] = [];
   #head: string;
   readonly #nonces = new Map<number, number>();
 
   private constructor(
     readonly a: GethNode,
-    private readonly b: GethNode,
+    readonly b: GethNode,
     genesis: string,
     private readonly removeFolder: () => void,
   ) {
@@ -73,14 +75,36 @@ export class GethPair implements AsyncDisposable {
     }
   }
 
-  /** Moves A's tags to the blocks that far below its head. */
-  async setTags(safeBehind: number, finalBehind: number): Promise<void> {
-    const { number } = (await this.a.rpc('eth_getBlockByNumber', ['latest', false])) as { number: string };
+  /** Gives B every block of A, so that both nodes are on one branch. */
+  async share(): Promise<void> {
+    for (const payload of this.#ahead.splice(0)) await this.b.import(payload);
+    await this.b.setHead(this.#head);
+  }
+
+  /** Mines a block on B, and gives it to A unless A hangs. */
+  async mineOnB(transactions: readonly string[], isShared: boolean): Promise<void> {
+    const payload = await this.b.mine(this.#head, transactions);
+    this.#head = payload.blockHash;
+    if (isShared) {
+      await this.a.import(payload);
+      await this.a.setHead(this.#head);
+    } else this.#missed.push(payload);
+  }
+
+  /** Gives A the blocks that it missed. */
+  async catchUp(): Promise<void> {
+    for (const payload of this.#missed.splice(0)) await this.a.import(payload);
+    await this.a.setHead(this.#head);
+  }
+
+  /** Moves the tags of a node to the blocks that far below its head. */
+  async setTags(safeBehind: number, finalBehind: number, node = this.a): Promise<void> {
+    const { number } = (await node.rpc('eth_getBlockByNumber', ['latest', false])) as { number: string };
     const hashAt = async (behind: number) => {
       const height = `0x${Math.max(Number(number) - behind, 0).toString(16)}`;
-      return ((await this.a.rpc('eth_getBlockByNumber', [height, false])) as { hash: string }).hash;
+      return ((await node.rpc('eth_getBlockByNumber', [height, false])) as { hash: string }).hash;
     };
-    await this.a.setHead(this.#head, { safe: await hashAt(safeBehind), finalized: await hashAt(finalBehind) });
+    await node.setHead(this.#head, { safe: await hashAt(safeBehind), finalized: await hashAt(finalBehind) });
   }
 
   /** Replaces the newest blocks of A with a branch of B, one block for each list of transactions. */
