@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { keccak256 } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { tempFolder } from '../paybell.ts';
 import { encodeArguments } from './abi-encoding.ts';
@@ -63,7 +64,7 @@ export class GethPair implements AsyncDisposable {
       data: data as `0x${string}`,
       ...(to === undefined ? {} : { to: to as `0x${string}` }),
     });
-    return { raw, hash: (await this.a.rpc('web3_sha3', [raw])) as string };
+    return { raw, hash: keccak256(raw) };
   }
 
   /** Mines blocks on A; the first one has the transactions. */
