@@ -1,16 +1,13 @@
 import { withStore } from '../../faults/harness/store-audit.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
-import type { Database } from '../../src/store/database/database.ts';
-import { chunks, Parameters } from '../../src/store/database/sql.ts';
-import { filterTable } from '../../src/store/tables.ts';
 import { createTenant } from '../../test/support/api.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
+import { seedFilteredWebhooks } from '../../test/support/filtered-webhooks.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { seedWebhooks } from '../../test/support/webhooks.ts';
 import { quantile } from '../harness/rounds.ts';
 
 /**
@@ -25,35 +22,13 @@ const PAUSE_MS = 5;
 const MOST_MS = 60_000;
 const LIST = '/webhooks/classic?limit=25';
 
-async function seed(db: Database, entityId: string, count: number): Promise<void> {
-  const webhooks = Array.from({ length: count }, (_, at) => ({ ...KIND, postUrl: `https://example.com/${at}` }));
-  await seedWebhooks(db, entityId, webhooks);
-  const rows = Array.from({ length: count }, (_, at) => {
-    const filter = JSON.stringify({ amount: { max: String(at) } });
-    return { entityId, hash: Bun.SHA256.hash(filter, 'hex').slice(0, 32), bytes: filter.length, filter };
-  });
-  const insertion = filterTable.insertion(['entityId', 'hash', 'bytes', 'filter']);
-  for (const chunk of chunks(rows)) {
-    await db.transaction((queries) => queries.run(insertion.text(chunk.length), insertion.parameters(chunk)));
-  }
-  const ids = await db.all<{ id: string }>('select id from webhooks where entity_id = $1', [entityId]);
-  for (const chunk of chunks(ids.map(({ id }, at) => ({ id, hash: rows[at]?.hash ?? '' })))) {
-    await db.transaction(async (queries) => {
-      for (const { id, hash } of chunk) {
-        const parameters = new Parameters(hash, entityId, id);
-        await queries.run('update webhooks set filter_hash = $1 where entity_id = $2 and id = $3', parameters.values);
-      }
-    });
-  }
-}
-
 async function measure(engine: Engine, filters: number): Promise<string[][]> {
   const settings = { SECRET_KEY: TEST_SECRET_KEY, ENTITY_WEBHOOK_LIMIT: '1000000', LOG_LEVEL: 'error' };
   const instances = await Instances.on(engine, settings);
   try {
     const { client, served } = await instances.start();
     const neighbour = await withStore(instances.databaseUrl, async (db) => {
-      await seed(db, instances.credentials.entityId, filters);
+      await seedFilteredWebhooks(db, instances.credentials.entityId, KIND, filters);
       return createTenant(db);
     });
     const other = new Client(served.url, { entityId: neighbour.entityId, apiKey: neighbour.apiKey });
