@@ -55,8 +55,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'group-loses-what-was-cut',
     what: 'forgets the events of a group that did not fit into its transaction',
     file: 'store/events/accept-queue.ts',
-    find: 'return group.slice(accepted.results.length);',
-    replace: 'return [];',
+    find: 'return accepted.results.length;',
+    replace: 'return group.length;',
     caughtBy: { file: 'store/events/fan-out', test: 'arrives together with others, and each of them is answered' },
   },
   {

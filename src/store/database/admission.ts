@@ -1,10 +1,12 @@
 import type { Metrics, StoreOperation } from '../../metrics/paybell-metrics.ts';
 import type { Histogram } from '../../metrics/registry.ts';
+import { Turns } from '../turns.ts';
 import {
   type Announcement,
   type CallOptions,
   type Database,
   type Dialect,
+  type LongReads,
   type Queries,
   type Reads,
   type SqlValue,
@@ -13,11 +15,11 @@ import {
 
 /** What every call of the store passes: only a bounded number runs at a time, and each is timed. */
 
-type Waiter = { admit: () => void };
+type Waiter = { readonly entityId: string; readonly admit: () => void };
 
-/** Admits `width` callers at a time, the others in order of arrival; both the queue and the wait are bounded. */
+/** Admits `width` callers at a time, the others in turns of their entities; both the queue and the wait are bounded. */
 export class Semaphore {
-  readonly #waiting: Waiter[] = [];
+  readonly #waiting = new Turns<Waiter>();
   #free: number;
 
   constructor(
@@ -27,36 +29,41 @@ export class Semaphore {
     this.#free = width;
   }
 
-  /** The returned function admits the next caller; call it exactly once. */
-  async enter(deadlineMs: number): Promise<() => void> {
+  /** The returned function admits the next caller; call it exactly once. Callers without an entity share a turn. */
+  async enter(deadlineMs: number, entityId = ''): Promise<() => void> {
     if (this.#free > 0) this.#free--;
-    else await this.#wait(deadlineMs);
+    else await this.#wait(deadlineMs, entityId);
     return () => this.#leave();
   }
 
-  #wait(deadlineMs: number): Promise<void> {
-    if (this.#waiting.length >= this.maxWaiting) {
+  #wait(deadlineMs: number, entityId: string): Promise<void> {
+    if (!this.#waiting.hasRoom(entityId, this.maxWaiting)) {
       return Promise.reject(new StoreUnavailableError('too many callers are waiting for the store'));
     }
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
+        entityId,
         admit: () => {
           clearTimeout(timer);
           resolve();
         },
       };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        this.#waiting.remove(entityId, waiter);
         reject(new StoreUnavailableError(`the store was not free within ${deadlineMs} ms`));
       }, deadlineMs);
-      this.#waiting.push(waiter);
+      this.#waiting.push(entityId, waiter);
     });
   }
 
   #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free++;
-    else next.admit();
+    const [next] = this.#waiting.next(1);
+    if (next === undefined) {
+      this.#free++;
+      return;
+    }
+    this.#waiting.served(next.entityId, next);
+    next.admit();
   }
 }
 
@@ -67,7 +74,7 @@ export class InstrumentedDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;
   readonly #measured: Readonly<Record<StoreOperation, Measured>>;
-  readonly longReads: Reads;
+  readonly longReads: LongReads;
   readonly #snapshotWait: Histogram;
   readonly #transactionWait: Histogram;
 
@@ -82,9 +89,11 @@ export class InstrumentedDatabase implements Database {
     this.#snapshotWait = metrics.storeWaitSeconds.of('snapshot');
     this.#transactionWait = metrics.storeWaitSeconds.of('transaction');
     this.longReads = {
-      all: <Row>(sql: string, params?: readonly SqlValue[]) => this.#read(() => db.longReads.all<Row>(sql, params)),
-      get: <Row>(sql: string, params?: readonly SqlValue[]) => this.#read(() => db.longReads.get<Row>(sql, params)),
-      snapshot: (work) => this.#snapshot(db.longReads, work),
+      all: <Row>(sql: string, params?: readonly SqlValue[], entityId?: string) =>
+        this.#read(() => db.longReads.all<Row>(sql, params, entityId)),
+      get: <Row>(sql: string, params?: readonly SqlValue[], entityId?: string) =>
+        this.#read(() => db.longReads.get<Row>(sql, params, entityId)),
+      snapshot: (work, entityId) => this.#snapshot(db.longReads, work, entityId),
     };
     metrics.registry.readLabelled(
       'paybell_store_calls',
@@ -102,8 +111,8 @@ export class InstrumentedDatabase implements Database {
     return this.#read(() => this.db.get<Row>(sql, params));
   }
 
-  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    return this.#snapshot(this.db, work);
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
+    return this.#snapshot(this.db, work, entityId);
   }
 
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value> {
@@ -135,12 +144,12 @@ export class InstrumentedDatabase implements Database {
     return this.#measure('read', read);
   }
 
-  #snapshot<Value>(reads: Reads, work: (queries: Queries) => Promise<Value>): Promise<Value> {
+  #snapshot<Value>(reads: Reads, work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
     return this.#measure('snapshot', (calledAtMs) =>
       reads.snapshot((queries) => {
         this.#snapshotWait.observe((performance.now() - calledAtMs) / 1000);
         return work(queries);
-      }),
+      }, entityId),
     );
   }
 

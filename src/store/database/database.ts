@@ -25,8 +25,23 @@ export interface Queries {
 
 /** Statements outside of a transaction only read. Each sees everything that was committed before it was sent. */
 export interface Reads extends Pick<Queries, 'all' | 'get'> {
-  /** Several reads that see the same state. */
-  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
+  /** Several reads that see the same state. Callers take turns by the entity that they read for. */
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value>;
+}
+
+/** Reads that take turns by the entity that they read for. */
+export interface LongReads extends Reads {
+  all<Row>(sql: string, params?: readonly SqlValue[], entityId?: string): Promise<Row[]>;
+  get<Row>(sql: string, params?: readonly SqlValue[], entityId?: string): Promise<Row | undefined>;
+}
+
+/** The long reads of one entity, which take their turns with the long reads of the others. */
+export function longReadsOf({ longReads }: Pick<Database, 'longReads'>, entityId: string): Reads {
+  return {
+    all: (sql, params) => longReads.all(sql, params, entityId),
+    get: (sql, params) => longReads.get(sql, params, entityId),
+    snapshot: (work) => longReads.snapshot(work, entityId),
+  };
 }
 
 export type Announcement = 'deliveries' | 'instances';
@@ -35,8 +50,8 @@ export type Announcement = 'deliveries' | 'instances';
 export interface Database extends Reads {
   readonly engine: DatabaseTarget['engine'];
   readonly dialect: Dialect;
-  /** For lists, counts and sums, which may read many rows: SQLite runs them on a thread of their own. */
-  readonly longReads: Reads;
+  /** For lists, counts and sums, which may read many rows: SQLite runs them on a thread of their own. See `longReadsOf`. */
+  readonly longReads: LongReads;
   /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
   /** Notifies the processes that use this store of due deliveries, or that an instance starts or stops. */

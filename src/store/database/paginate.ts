@@ -1,7 +1,7 @@
 import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries, SqlValue } from './database.ts';
+import type { Queries, Reads, SqlValue } from './database.ts';
 import { type Columns, Parameters, readInteger, type Shape, type Values } from './sql.ts';
 
 export type PageQuery = { page: number; limit: number; sortDir: 'asc' | 'desc' };
@@ -45,11 +45,11 @@ const DEEP = 1_000;
 
 /** The count of all matches and one page of them, read in one snapshot. */
 export function readPage<S extends Shape>(
-  db: Database,
+  reads: Reads,
   source: ListSource<S>,
   { page, limit, sortDir }: PageQuery,
 ): Promise<{ totalResults: number; rows: Values<S>[] }> {
-  return db.longReads.snapshot(async (queries) => {
+  return reads.snapshot(async (queries) => {
     const totalResults = await countMatches(queries, source);
     const offset = (page - 1) * limit;
     if (offset >= totalResults) return { totalResults, rows: [] };

@@ -11,7 +11,7 @@ import {
 import { headersFrom } from '../../domain/endpoints/shown-headers.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, nullable, planForClaims, type RowOf, text } from '../database/sql.ts';
 import { readSource } from '../events/read.ts';
 import { countScope } from './list/count.ts';
@@ -24,7 +24,7 @@ import { resolveScope, type Scope } from './list/scope.ts';
 /** Reading where deliveries stand: lists with exact totals, and one delivery with its attempts. */
 
 export function listDeliveries(db: Database, entityId: string, query: DeliveryListQuery): Promise<DeliveryList> {
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, query);
     const { totalResults, rows, searched } = await readPage(queries, db.dialect, scope, query);
@@ -61,7 +61,7 @@ export function countStatuses(
   entityId: string,
   filter: Omit<DeliveryFilter, 'status'>,
 ): Promise<DeliveryCounts> {
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     await planForClaims(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, filter);
     return countByStatus(queries, db.dialect, scope);
@@ -103,7 +103,7 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     const only = recorded === undefined ? null : onlyAttempt(recorded, view);
     const attemptLog = only === null ? await readAttempts(queries, key) : [only];
     return { ...view, ...source, attemptLog };
-  });
+  }, entityId);
 }
 
 function onlyAttempt({ startedAtMs, durationMs, test, response }: Recorded, view: Delivery): StoredAttempt | null {

@@ -76,7 +76,7 @@ export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosi
     const ids = from > until ? [] : await readIds(queries, key, counter, { from, until, lastSequence });
     const deliveries = await readEntries(queries, dialect, endpoint.entityId, from, ids, nowMs);
     return { postUrl: counter.postUrl, feed: { firstSequence, lastSequence, deliveries } };
-  });
+  }, endpoint.entityId);
 }
 
 type Range = { readonly from: number; readonly until: number; readonly lastSequence: number };

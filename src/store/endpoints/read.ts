@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointList, EndpointListQuery } from '../../contract/endpoints/endpoint.ts';
 import { endpointId, endpointNo } from '../../domain/ids.ts';
-import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries, type SqlValue } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import {
   Columns,
@@ -102,9 +102,14 @@ export async function listEndpoints(
     ],
     parameters: parameters.values,
   };
-  const { totalResults, rows } = await readPage(db, source, query);
+  const { totalResults, rows } = await readPage(longReadsOf(db, entityId), source, query);
   const failingNos = rows.flatMap(({ failingNo }) => failingNo ?? []);
-  const failures = await readLastFailures(db.longReads, db.dialect, entityKey(db.dialect, entityId), failingNos);
+  const failures = await readLastFailures(
+    longReadsOf(db, entityId),
+    db.dialect,
+    entityKey(db.dialect, entityId),
+    failingNos,
+  );
   return { totalResults, endpoints: rows.map((row) => toEndpoint(box, entityId, row, failures)) };
 }
 

@@ -1,6 +1,6 @@
 import type { OldestStuck } from '../../contract/endpoints/endpoint.ts';
 import { endpointNo, eventNumber } from '../../domain/ids.ts';
-import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, seconds, text, uuid } from '../database/sql.ts';
 
 const oldestColumns = new Columns({ key: uuid('q.order_key'), waiting: integer('count(*)') });
@@ -21,7 +21,7 @@ export async function readOldestStuck(db: Database, entityId: string, endpointId
   const { dialect } = db;
   const entity = entityKey(dialect, entityId);
   const no = endpointNo(endpointId);
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     const oldest = await oldestColumns.get(
       queries,
       `select ${oldestColumns.list} from queue q

@@ -1,5 +1,5 @@
 import type { ImportedEndpoint } from '../../contract/webhook-import.ts';
-import type { Database, Dialect, Queries } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import { Columns, chunks, entityKey, integer, nullable, Parameters, text } from '../database/sql.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { type WrittenSettings, writeSettings } from './change.ts';
@@ -50,7 +50,7 @@ export async function* walkSettings(
 ): AsyncGenerator<WalkedEndpoint> {
   let after = -1;
   for (;;) {
-    const rows = await SETTINGS.all(db.longReads, `${FROM} and e.no > $3 order by e.no limit $4`, [
+    const rows = await SETTINGS.all(longReadsOf(db, entityId), `${FROM} and e.no > $3 order by e.no limit $4`, [
       entityKey(db.dialect, entityId),
       entityId,
       after,

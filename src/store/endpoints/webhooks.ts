@@ -1,7 +1,7 @@
 import type { EndpointWebhookList, EndpointWebhookQuery } from '../../contract/endpoints/endpoint-webhooks.ts';
 import type { SuspendReason } from '../../domain/attempt.ts';
 import { endpointNo } from '../../domain/ids.ts';
-import type { Database } from '../database/database.ts';
+import { type Database, longReadsOf } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import { Columns, entityKey, integer, nullable, readInteger, seconds, text } from '../database/sql.ts';
 
@@ -42,7 +42,7 @@ export async function listEndpointWebhooks(
     order: ['created_seq'],
     parameters: [entity, entityId, no],
   };
-  const { totalResults, rows } = await readPage(db, source, query);
+  const { totalResults, rows } = await readPage(longReadsOf(db, entityId), source, query);
   const webhooks = rows.map(({ reason, ...webhook }) => ({
     ...webhook,
     state: reason === null ? ('active' as const) : ('suspended' as const),

@@ -6,6 +6,7 @@ import { type Database, type Queries, StoreUnavailableError } from '../database/
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
+import { Turns } from '../turns.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
 import type { NewEvent } from './plan-acceptance.ts';
@@ -24,6 +25,10 @@ type Waiting = {
   reject: (error: unknown) => void;
 };
 
+/** The entity whose events a lane commits. */
+type Lane = string | null;
+const ALL_ENTITIES = null;
+
 /** Who is told of what was committed. */
 export type AcceptQueueOptions = {
   /** Where something waits to be claimed, and since when by the database's clock. */
@@ -41,13 +46,13 @@ export type AcceptQueueOptions = {
 };
 
 /**
- * Group commit: events that arrive together, or while a commit is under way, share the next one. An acceptance resolves
- * only after the commit that holds the event and all of its deliveries, or a task for the rest of them.
+ * Group commit: events that arrive together, or while a commit is under way, share the next one, in turns of their entities. An
+ * acceptance resolves only after the commit that holds the event and all of its deliveries, or a task for the rest of them.
  */
 export class AcceptQueue {
-  /** One for all; where the tables are distributed, one for each entity, so that a server that is down stops its own alone. */
-  readonly #lanes = new Map<string, Waiting[]>();
-  #size = 0;
+  readonly #waiting = new Turns<Waiting>();
+  /** One for all; if the tables are distributed, one for each entity, so that a server that is down stops its own alone. */
+  readonly #lanes = new Set<Lane>();
 
   constructor(
     private readonly db: Database,
@@ -55,7 +60,7 @@ export class AcceptQueue {
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
-    if (this.#size >= MAX_WAITING) {
+    if (!this.#waiting.hasRoom(event.entityId, MAX_WAITING)) {
       return Promise.reject(new StoreUnavailableError('too many events are waiting for the store'));
     }
     const span = this.options.tracer?.acceptance(event) ?? null;
@@ -64,13 +69,11 @@ export class AcceptQueue {
 
   #enqueue(event: NewEvent): Promise<Acceptance> {
     return new Promise((resolve, reject) => {
-      const name = this.db.dialect.isDistributed ? event.entityId : '';
-      const lane = this.#lanes.get(name) ?? [];
-      lane.push({ event, resolve, reject });
-      this.#size++;
-      if (this.#lanes.has(name)) return;
-      this.#lanes.set(name, lane);
-      void this.#commitAll(name, lane);
+      const lane = this.db.dialect.isDistributed ? event.entityId : ALL_ENTITIES;
+      this.#waiting.push(event.entityId, { event, resolve, reject });
+      if (this.#lanes.has(lane)) return;
+      this.#lanes.add(lane);
+      void this.#commitAll(lane);
     });
   }
 
@@ -90,26 +93,25 @@ export class AcceptQueue {
     return accepted.results;
   }
 
-  async #commitAll(name: string, waiting: Waiting[]): Promise<void> {
-    while (waiting.length > 0) {
-      await this.#gather(waiting);
-      const group = waiting.splice(0, MAX_GROUP);
-      this.#size -= group.length;
-      const left = await this.#commit(group);
-      waiting.unshift(...left);
-      this.#size += left.length;
+  async #commitAll(lane: Lane): Promise<void> {
+    const entity = lane ?? undefined;
+    while (this.#waiting.sizeOf(entity) > 0) {
+      await this.#gather(entity);
+      const group = this.#waiting.next(MAX_GROUP, entity);
+      const settled = await this.#commit(group);
+      for (const member of group.slice(0, settled)) this.#waiting.served(member.event.entityId, member);
     }
-    this.#lanes.delete(name);
+    this.#lanes.delete(lane);
   }
 
   /**
    * Requests that have arrived join the group, as long as each tick of the event loop brings some: SQLite's commit stops
    * that loop, and a group of one costs as much as a group of many.
    */
-  async #gather(waiting: readonly Waiting[]): Promise<void> {
+  async #gather(entity: string | undefined): Promise<void> {
     let gathered = 0;
-    for (let ticks = 0; ticks < MAX_TICKS && gathered < waiting.length; ticks++) {
-      gathered = waiting.length;
+    for (let ticks = 0; ticks < MAX_TICKS && gathered < this.#waiting.sizeOf(entity); ticks++) {
+      gathered = this.#waiting.sizeOf(entity);
       await nextTick();
     }
     await this.#letQueueShrink();
@@ -129,8 +131,8 @@ export class AcceptQueue {
     }
   }
 
-  /** Returns what did not fit into one transaction. */
-  async #commit(group: readonly Waiting[]): Promise<Waiting[]> {
+  /** Returns how many of the first events were settled: the others did not fit into one transaction. */
+  async #commit(group: readonly Waiting[]): Promise<number> {
     try {
       const accepted = await this.#store(group.map(({ event }) => event));
       this.#announce(accepted);
@@ -138,13 +140,13 @@ export class AcceptQueue {
         if (result instanceof DomainError) group[index]?.reject(result);
         else group[index]?.resolve(result);
       }
-      return group.slice(accepted.results.length);
+      return accepted.results.length;
     } catch (error) {
       const isUnavailable = error instanceof StoreUnavailableError && !(error.cause instanceof HeadChangedError);
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
       // The store refuses one of them, or the webhooks of one change all the time: each alone, so that only that one fails.
       else for (const member of group) await this.#commit([member]);
-      return [];
+      return group.length;
     }
   }
 

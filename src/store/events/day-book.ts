@@ -10,7 +10,7 @@ import {
 } from '../../domain/reconciliation/book.ts';
 import { DecimalSum } from '../../domain/reconciliation/decimal-sum.ts';
 import { findOpenEvents } from '../chain/read/open-events.ts';
-import type { Database, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries, type SqlUuid, type SqlValue } from '../database/database.ts';
 import {
   Columns,
   entityKey,
@@ -110,7 +110,7 @@ async function* stepsOf(db: Database, scope: DayScope, afterNo: string | null): 
   const entity = entityKey(dialect, scope.entityId);
   let after = afterNo;
   for (;;) {
-    const step = await db.longReads.snapshot(async (queries) => {
+    const step = await longReadsOf(db, scope.entityId).snapshot(async (queries) => {
       const rows = await readEvents(queries, db, scope, entity, after);
       const progress = await readProgress(queries, db, entity, rows);
       for (const no of await findUnfinished(queries, db, scope.entityId, rows)) progress.set(no, 'waiting');

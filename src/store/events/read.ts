@@ -4,7 +4,15 @@ import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import { findEventsOfTransaction } from '../chain/event-facts.ts';
-import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import {
+  type Database,
+  type Dialect,
+  longReadsOf,
+  type Queries,
+  type SqlInteger,
+  type SqlUuid,
+  type SqlValue,
+} from '../database/database.ts';
 import { requireLight } from '../database/paginate.ts';
 import {
   Columns,
@@ -65,7 +73,7 @@ export function listEvents(
   query: EventListQuery,
 ): Promise<{ totalResults: number; events: Event[] }> {
   const { dialect } = db;
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     await queries.get(dialect.planForClaims);
     const nos = await findNamed(queries, dialect, entityId, query);
     if (nos?.length === 0) return { totalResults: 0, events: [] };

@@ -8,7 +8,7 @@ import {
   type Tally,
   wholeHours,
 } from '../../domain/stats.ts';
-import type { Database, Dialect, Queries, Reads } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries, type Reads } from '../database/database.ts';
 import {
   Columns,
   chunks,
@@ -57,12 +57,13 @@ export async function readStats(
   const { intervalS, startS, endS } = range;
   const entity = entityKey(db.dialect, entityId);
   const starts = Array.from({ length: (endS - startS) / intervalS }, (_, index) => startS + index * intervalS);
-  const intervals = await readIntervals(db.longReads, { entity, seconds: intervalS, destination }, starts);
+  const reads = longReadsOf(db, entityId);
+  const intervals = await readIntervals(reads, { entity, seconds: intervalS, destination }, starts);
   const inAll: Tally = new Map();
   for (const tally of intervals.values()) addTo(inAll, tally);
   const single = destination === undefined || inAll.size === 0 ? [] : [[destination, inAll] as const];
   const hours = wholeHours(range);
-  const destinations = destination === undefined ? await readDestinations(db, entity, hours) : new Map(single);
+  const destinations = destination === undefined ? await readDestinations(reads, entity, hours) : new Map(single);
   const withEvents = (tally: Tally) => ({
     events: destination === undefined ? (tally.get(SLOTS.events) ?? 0) : null,
     ...figuresOf(tally),
@@ -117,7 +118,7 @@ const OF_DESTINATION = new Columns({
  * destinations, 30 days by the hour would be 720,000 rows.
  */
 async function readDestinations(
-  db: Database,
+  reads: Reads,
   entity: StatsRow['entity'],
   range: StatsRange,
 ): Promise<Map<string, Tally>> {
@@ -127,7 +128,7 @@ async function readDestinations(
     for (let fromS = startS; fromS < endS; ) {
       const toS = Math.min(endS, fromS + perRead * seconds);
       const sums = await OF_DESTINATION.all(
-        db.longReads,
+        reads,
         `select ${OF_DESTINATION.list} from interval_stats
          where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4 and destination <> ''
          group by destination`,
@@ -197,7 +198,7 @@ export async function oldestDueAgeMs(db: Database, entityId: string): Promise<nu
   const { dialect } = db;
   const { nowMs } = dialect;
   const oldestMs = await readInteger(
-    db.longReads,
+    longReadsOf(db, entityId),
     `max(${nowMs} - (select min(q.due_ms) from queue q where q.entity_id = $1
        and q.webhook_no = h.webhook_no and q.generation <= h.generation and q.lease_ms <= ${nowMs}))`,
     `from (select entity_id, webhook_no, generation from queue_heads

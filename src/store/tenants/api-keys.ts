@@ -1,6 +1,6 @@
 import { type ApiKey, type ApiKeyListQuery, apiKeySchema } from '../../contract/admin.ts';
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/keys/api-keys.ts';
-import type { Database, Queries } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
@@ -62,7 +62,11 @@ export async function listApiKeys(
   const where = apiKeyTable.where(parameters, { entityId, keyId });
   const order = KEY_ORDER[sortBy];
   const source = { table: 'api_keys', columns: SHOWN_KEY, where, order, parameters: parameters.values };
-  const { totalResults, rows: keys } = await readPage(db, source, query);
+  const { totalResults, rows: keys } = await readPage(
+    entityId === undefined ? db.longReads : longReadsOf(db, entityId),
+    source,
+    query,
+  );
   return { totalResults, keys };
 }
 

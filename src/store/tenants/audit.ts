@@ -1,5 +1,5 @@
 import { type AuditAction, type AuditEntry, type AuditListQuery, auditEntrySchema } from '../../contract/audit.ts';
-import type { Database, Queries } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
@@ -68,6 +68,6 @@ export async function listAudit(
     parameters: parameters.values,
     rowBytes: ENTRY_BYTES,
   };
-  const { totalResults, rows: audit } = await readPage(db, source, query);
+  const { totalResults, rows: audit } = await readPage(longReadsOf(db, entityId), source, query);
   return { totalResults, audit };
 }

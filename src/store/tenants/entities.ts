@@ -32,7 +32,7 @@ export async function listEntities(
   const where = entityTable.where(parameters, { entityId, name });
   const order = ENTITY_ORDER[sortBy];
   const source = { table: 'entities', columns: SHOWN_ENTITY, where, order, parameters: parameters.values };
-  const { totalResults, rows: entities } = await readPage(db, source, query);
+  const { totalResults, rows: entities } = await readPage(db.longReads, source, query);
   return { totalResults, entities };
 }
 

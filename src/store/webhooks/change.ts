@@ -2,7 +2,7 @@ import type { Webhook, WebhookChanges, WebhookMatch } from '../../contract/webho
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries, type SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
 import { changeHeads, ensureEndpoints, type HeadTarget, repeatIfHeadChanged, urlKey } from '../deliveries/heads.ts';
 import { rekey, requireRekeyed } from '../deliveries/order/rekey.ts';
@@ -162,7 +162,7 @@ export function countMatching(
   match: WebhookMatch,
   changes: WebhookChanges | null,
 ): Promise<number> {
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     if (changes === null) return (await findMatching(queries, entityId, match)).length;
     const { moving, changed } = await findChanging(queries, entityId, match, changes);
     if (changes.postUrl !== undefined) await rejectDuplicates(queries, entityId, moving, changes.postUrl);

@@ -1,5 +1,5 @@
 import type { Coverage } from '../../contract/webhooks.ts';
-import type { Database } from '../database/database.ts';
+import { type Database, longReadsOf } from '../database/database.ts';
 import { Columns, integer, type RowOf, text } from '../database/sql.ts';
 
 const CELL = new Columns({ networkId: integer('network_id'), event: text('event'), total: integer() });
@@ -10,7 +10,7 @@ export async function readCoverage(
   entityId: string,
   known: { networks: readonly number[]; events: readonly string[] },
 ): Promise<Coverage> {
-  const [registered, suspended, ownFinality] = await db.longReads.snapshot(async (queries) => [
+  const [registered, suspended, ownFinality] = await longReadsOf(db, entityId).snapshot(async (queries) => [
     await CELL.all(queries, `select ${CELL.list}, webhooks as total from webhook_counts where entity_id = $1`, [
       entityId,
     ]),

@@ -1,7 +1,7 @@
 import type { NewWebhookOptions } from '../../contract/webhooks/options.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
 import { defaultFinality } from '../../domain/chain/finality.ts';
-import type { Database } from '../database/database.ts';
+import { type Database, longReadsOf } from '../database/database.ts';
 import { readInteger } from '../database/sql.ts';
 import { SEQUENCED_WEBHOOK, withoutSequence } from './list.ts';
 import { readStoredOptions, type StoredOptions } from './stored-options.ts';
@@ -14,11 +14,16 @@ export async function* walkWebhooks(
   entityId: string,
   pageRows = PAGE_ROWS,
 ): AsyncGenerator<readonly Webhook[]> {
-  const lastSeq = await readInteger(db.longReads, 'max(created_seq)', 'from webhooks where entity_id = $1', [entityId]);
+  const lastSeq = await readInteger(
+    longReadsOf(db, entityId),
+    'max(created_seq)',
+    'from webhooks where entity_id = $1',
+    [entityId],
+  );
   let seq = 0;
   while (seq < lastSeq) {
     const rows = await SEQUENCED_WEBHOOK.all(
-      db.longReads,
+      longReadsOf(db, entityId),
       `select ${SEQUENCED_WEBHOOK.list} from webhooks
        where entity_id = $1 and created_seq > $2 and created_seq <= $3 order by created_seq limit $4`,
       [entityId, seq, lastSeq, pageRows],
@@ -35,7 +40,7 @@ export type ExportedWebhook = Webhook & { options?: NewWebhookOptions };
 export async function* walkExport(db: Database, entityId: string): AsyncGenerator<readonly ExportedWebhook[]> {
   for await (const page of walkWebhooks(db, entityId)) {
     const ids = page.map(({ webhookId }) => webhookId);
-    const stored = await readStoredOptions(db.longReads, entityId, ids);
+    const stored = await readStoredOptions(longReadsOf(db, entityId), entityId, ids);
     const options = new Map(stored.map((webhook) => [webhook.webhookId, ownOptions(webhook)]));
     // One that was deleted since is left out: without its options, an import would register it for every payload.
     yield page.flatMap((webhook) => {

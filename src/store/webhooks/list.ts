@@ -1,5 +1,5 @@
 import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
-import type { Database, Dialect, Queries } from '../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
 import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
 
@@ -38,8 +38,8 @@ export async function readWebhookList(
   const short = await db.snapshot(async (queries) => {
     const { entries, read } = await plan(queries);
     return entries > ENTRIES_OF_SHORT_READ ? null : read();
-  });
-  return short ?? db.longReads.snapshot(async (queries) => (await plan(queries)).read());
+  }, entityId);
+  return short ?? longReadsOf(db, entityId).snapshot(async (queries) => (await plan(queries)).read());
 }
 
 /** The index entries that have to be walked past, and how to read the list. */

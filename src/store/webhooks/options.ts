@@ -22,7 +22,7 @@ export function readOptions(db: Database, entityId: string, webhookId: string): 
   return db.snapshot(async (queries) => {
     const [found] = await readStoredOptions(queries, entityId, [webhookId]);
     return found === undefined ? null : shownOptions(found);
-  });
+  }, entityId);
 }
 
 /** For events that are accepted from the commit on; deliveries that exist are sent as they are. */

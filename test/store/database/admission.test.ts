@@ -32,6 +32,30 @@ test('waiting callers are admitted in their order of arrival', async () => {
   expect(order).toEqual([1, 2, 3]);
 });
 
+test('an entity with many callers delays the caller of another by one turn', async () => {
+  const gate = new Semaphore(1, 100);
+  const order: string[] = [];
+  const leave = await gate.enter(LONG_MS, 'loud');
+  const waiting = ['loud', 'loud', 'loud', 'loud', 'neighbour', 'third', 'loud', 'third'].map(async (entityId) => {
+    const leaveNext = await gate.enter(LONG_MS, entityId);
+    order.push(entityId);
+    leaveNext();
+  });
+  leave();
+  await Promise.all(waiting);
+  expect(order).toEqual(['loud', 'neighbour', 'third', 'loud', 'third', 'loud', 'loud', 'loud']);
+});
+
+test('callers of one entity that fill the queue leave room for another entity', async () => {
+  const gate = new Semaphore(1, 2);
+  const leave = await gate.enter(LONG_MS, 'loud');
+  const loud = [gate.enter(LONG_MS, 'loud'), gate.enter(LONG_MS, 'loud')];
+  expect(await rejection(gate.enter(LONG_MS, 'loud'))).toBeInstanceOf(StoreUnavailableError);
+  const neighbour = gate.enter(LONG_MS, 'neighbour');
+  leave();
+  for (const entered of [loud[0], neighbour, loud[1]]) (await entered)?.();
+});
+
 test('one caller more than may wait is rejected at once, and the waiting ones are not affected', async () => {
   const gate = new Semaphore(1, 1);
   const leave = await gate.enter(LONG_MS);

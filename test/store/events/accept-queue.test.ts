@@ -135,6 +135,21 @@ onEveryEngine('taking events in', (store) => {
     expect(await readDeliveries(store.db, entityId)).toEqual([]);
   });
 
+  test('entities take turns: an event does not wait for the hundreds of events that another entity sent before', async () => {
+    const [loud, neighbour] = [await newEntity(store.db), await newEntity(store.db)];
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
+    const settled: string[] = [];
+    const send = (entityId: string, name: string) =>
+      acceptQueue.accept(newEvent(entityId)).then(() => settled.push(name));
+    const flood = Array.from({ length: 1_000 }, () => send(loud, 'loud'));
+    const own = send(neighbour, 'neighbour');
+    await own;
+    // In the first group, which has 200 events.
+    expect(settled.length).toBeLessThanOrEqual(200);
+    await Promise.all(flood);
+    expect(settled).toHaveLength(1_001);
+  });
+
   test('one that cannot be stored fails alone, and its neighbours are accepted', async () => {
     const { entityId } = await newReceiver(store.db);
     const acceptQueue = new AcceptQueue(refusingPoison(store.db), { onDue: () => undefined });

@@ -26,6 +26,7 @@ import {
   readSource,
 } from '../../../store/chain/sources/sources.ts';
 import { readDefinition, type SourceUpdateResult, updateSource } from '../../../store/chain/sources/update.ts';
+import { longReadsOf } from '../../../store/database/database.ts';
 import type { ChainTools } from '../../chain-tools.ts';
 import { type ApiContext, changeBy } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
@@ -95,7 +96,7 @@ function preview(rules: SourceRules, limit: ConcurrencyLimit): Operation {
       const tools = toolsFor(context, networkId);
       const wanted =
         contract === undefined
-          ? await readSourcesToTry(context.db.longReads, entityId, networkId)
+          ? await readSourcesToTry(longReadsOf(context.db, entityId), entityId, networkId)
           : definitionOf({ ...body, contract }, { fromBlock: 0, deliverHistory: true });
       return json(200, await limit.run(entityId, () => tools.preview(networkId, wanted, transactionHash)));
     },

@@ -126,7 +126,7 @@ export class WebhookListCache {
     const snapshot = await this.db.snapshot(async (queries) => {
       const { total, revision } = await countAtRevision(queries, entityId, {});
       return total > MAX_SNAPSHOT_WEBHOOKS ? null : WebhookListSnapshot.read(queries, entityId, revision);
-    });
+    }, entityId);
     if (snapshot === null) this.#seenEntities.set(entityId, { revision: seenAtRevision, tooLarge: true });
     else this.#snapshots.set(entityId, snapshot);
     return snapshot;

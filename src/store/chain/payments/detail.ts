@@ -33,7 +33,7 @@ export async function readPayment(db: Database, entityId: string, paymentId: str
       webhooks: await readWebhookStatuses(queries, db.dialect, { entityId, row, network, events: fact.events }),
       events: fact.events,
     };
-  });
+  }, entityId);
 }
 
 type History = NonNullable<Awaited<ReturnType<typeof readFact>>>['history'];

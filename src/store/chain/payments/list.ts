@@ -1,5 +1,5 @@
 import type { PaymentList, PaymentListQuery } from '../../../contract/chain/payments.ts';
-import type { Database, Queries } from '../../database/database.ts';
+import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { Parameters, readInteger } from '../../database/sql.ts';
 import { readNetworkLevels } from './levels.ts';
 import { findMatches, type Matches } from './matches.ts';
@@ -7,7 +7,7 @@ import { paymentRowColumns, toPayments } from './view.ts';
 
 /** Lists payments with exact totals. The ids of a page come first, so that nothing that is skipped is read. */
 export function listPayments(db: Database, entityId: string, query: PaymentListQuery): Promise<PaymentList> {
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     const networks = await readNetworkLevels(queries);
     const matches = await findMatches(queries, db.dialect, entityId, query, networks);
     if (matches === null) return { totalResults: 0, payments: [] };

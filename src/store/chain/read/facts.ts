@@ -8,7 +8,7 @@ import {
   MAX_HISTORY_SHOWN,
 } from '../../../contract/chain/facts.ts';
 import { isFactId } from '../../../domain/chain/fact-id.ts';
-import type { Database, Queries } from '../../database/database.ts';
+import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { readPage } from '../../database/paginate.ts';
 import { Columns, Parameters, type RowOf, seconds } from '../../database/sql.ts';
 import { listDeliveries } from '../../deliveries/read.ts';
@@ -59,7 +59,7 @@ export async function listFacts(db: Database, entityId: string, query: FactListQ
     parameters: parameters.values,
     keysFirst: true,
   };
-  const { totalResults, rows } = await readPage(db, source, query);
+  const { totalResults, rows } = await readPage(longReadsOf(db, entityId), source, query);
   return { totalResults, facts: rows.map(toFact) };
 }
 
@@ -72,7 +72,7 @@ export async function readFact(db: Database, entityId: string, factId: string): 
     if (row === undefined) return null;
     const key = [entityId, factId];
     return { row, history: await readHistory(queries, key), events: await readEvents(queries, db, key) };
-  });
+  }, entityId);
   if (read === null) return null;
   const { row, history, events } = read;
   const told: FactDetail['events'] = [];

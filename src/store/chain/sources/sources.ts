@@ -1,7 +1,7 @@
 import type { Source, SourceList, SourceListQuery } from '../../../contract/chain/sources.ts';
 import { definitionHash, type SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Database, Queries } from '../../database/database.ts';
+import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { readPage } from '../../database/paginate.ts';
 import { Parameters, type RowOf, readInteger } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
@@ -140,7 +140,7 @@ export async function listSources(db: Database, entityId: string, query: SourceL
   const parameters = new Parameters();
   const given = sourceTable.where(parameters, { entityId, networkId, contract: contract?.toLowerCase() });
   const { totalResults, rows } = await readPage(
-    db,
+    longReadsOf(db, entityId),
     {
       table: 'sources',
       columns: shownColumns,

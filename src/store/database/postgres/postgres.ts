@@ -111,9 +111,9 @@ class PostgresDatabase implements Database {
     return (await this.all<Row>(sql, params))[0];
   }
 
-  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
     const begin = 'begin isolation level repeatable read read only';
-    return this.#within(this.#snapshotSlots, begin, work, this.#deadlineMs);
+    return this.#within(this.#snapshotSlots, begin, work, this.#deadlineMs, entityId);
   }
 
   transaction<Value>(
@@ -164,8 +164,9 @@ class PostgresDatabase implements Database {
     begin: string,
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
+    entityId?: string,
   ): Promise<Value> {
-    const leaveSlot = await slots.enter(deadlineMs);
+    const leaveSlot = await slots.enter(deadlineMs, entityId);
     const pool = this.#enter();
     const session = new Session(pool.client);
     let cancelling: Promise<void> | null = null;

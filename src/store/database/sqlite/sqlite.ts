@@ -5,9 +5,9 @@ import {
   type CallOptions,
   type Database,
   type Dialect,
+  type LongReads,
   MAX_WAITING,
   type Queries,
-  type Reads,
   type SqlValue,
   StoreUnavailableError,
   TRANSACTION_LIMITS,
@@ -82,7 +82,7 @@ type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly dialect: Dialect = { ...dialect, leaseClock: new LeaseClock() };
-  readonly longReads: Reads;
+  readonly longReads: LongReads;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
   readonly #snapshotSlot = new Semaphore(1, MAX_WAITING);
@@ -99,9 +99,9 @@ export class SqliteDatabase implements Database {
     this.#reader = new ConnectionQueries(connections.reader, budget);
     this.#snapshots = new ConnectionQueries(connections.snapshots, budget);
     this.longReads = {
-      all: (sql, params) => this.#onThread((queries) => queries.all(sql, params)),
-      get: (sql, params) => this.#onThread((queries) => queries.get(sql, params)),
-      snapshot: (work) => this.#onThread((queries) => withinOnThread(queries, work)),
+      all: (sql, params, entityId) => this.#onThread((queries) => queries.all(sql, params), entityId),
+      get: (sql, params, entityId) => this.#onThread((queries) => queries.get(sql, params), entityId),
+      snapshot: (work, entityId) => this.#onThread((queries) => withinOnThread(queries, work), entityId),
     };
     writer.onLongLog = () => void this.#copyLog();
   }
@@ -114,8 +114,8 @@ export class SqliteDatabase implements Database {
     return this.#reader.get(sql, params);
   }
 
-  async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    const leave = await this.#snapshotSlot.enter(this.deadlineMs);
+  async snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
+    const leave = await this.#snapshotSlot.enter(this.deadlineMs, entityId);
     try {
       return await within(this.connections.snapshots, () => work(this.#snapshots));
     } finally {
@@ -124,8 +124,8 @@ export class SqliteDatabase implements Database {
   }
 
   /** One caller at a time: what one reads in its snapshot is not the state that the next one wants to see. */
-  async #onThread<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    const leave = await this.#threadSlot.enter(this.deadlineMs);
+  async #onThread<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
+    const leave = await this.#threadSlot.enter(this.deadlineMs, entityId);
     try {
       return await work(this.thread.connection);
     } finally {

@@ -2,7 +2,16 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { Outcome } from '../../../domain/attempt.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import { hexIn, timeOfHex } from '../../../domain/ids.ts';
-import type { Database, Dialect, Queries, Reads, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
+import {
+  type Database,
+  type Dialect,
+  longReadsOf,
+  type Queries,
+  type Reads,
+  type SqlInteger,
+  type SqlUuid,
+  type SqlValue,
+} from '../../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts';
 
 /**
@@ -288,7 +297,8 @@ export class EntityUsage {
   async #count(entityId: string): Promise<Count> {
     // Most entities have few counters. With many, their sum is a long read.
     const few = await this.#sum(this.db, entityId, FEW_COUNTERS);
-    const sums = few.counters < FEW_COUNTERS ? few : await this.#sum(this.db.longReads, entityId, ALL_COUNTERS);
+    const sums =
+      few.counters < FEW_COUNTERS ? few : await this.#sum(longReadsOf(this.db, entityId), entityId, ALL_COUNTERS);
     const { waiting, storedBytes } = sums;
     const freshMs = this.#isFull(sums) ? FULL_FRESH_MS : FRESH_MS;
     const count = { waiting, storedBytes, hasAdded: false, goodUntilMs: performance.now() + freshMs };

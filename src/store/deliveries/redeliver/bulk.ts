@@ -1,7 +1,7 @@
 import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../../contract/deliveries.ts';
 import { hexIn, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
-import type { Database, Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries, type SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, entityKey, integer, json, nullable, text, valuesList } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { type Progress, type StepTools, startTask, type Task } from '../../tasks/tasks.ts';
@@ -20,7 +20,7 @@ export async function startRedelivery(
   filter: DeliveryFilter,
   change: Change,
 ): Promise<string> {
-  const { total, untilMs } = await db.longReads.snapshot(async (queries) => ({
+  const { total, untilMs } = await longReadsOf(db, entityId).snapshot(async (queries) => ({
     total: await countRedeliveringIn(queries, db.dialect, entityId, filter),
     untilMs: await readNowMs(queries, db.dialect),
   }));
@@ -121,7 +121,7 @@ export function readRedelivery(db: Database, entityId: string, redeliveryId: str
   const { dialect } = db;
   const hex = hexOfId('rdl', redeliveryId);
   if (hex === null) return Promise.resolve(null);
-  return db.longReads.snapshot(async (queries) => {
+  return longReadsOf(db, entityId).snapshot(async (queries) => {
     const progress = await progressColumns.get(
       queries,
       `select ${progressColumns.list} from redeliveries where entity_id = $1 and id = $2`,

@@ -1,5 +1,5 @@
 import type { DeliveryFilter } from '../../../contract/deliveries.ts';
-import type { Database, Dialect, Queries } from '../../database/database.ts';
+import { type Database, type Dialect, longReadsOf, type Queries } from '../../database/database.ts';
 import { Columns, chunks, integer, Parameters, planForClaims } from '../../database/sql.ts';
 import { countScope } from '../list/count.ts';
 import { resolveScope, type Scope } from '../list/scope.ts';
@@ -11,7 +11,7 @@ import { STATUS_CODES } from '../states.ts';
  * have all of them together, so those two are counted apart and taken from the total.
  */
 export function countRedelivering(db: Database, entityId: string, filter: DeliveryFilter): Promise<number> {
-  return db.longReads.snapshot((queries) => countRedeliveringIn(queries, db.dialect, entityId, filter));
+  return longReadsOf(db, entityId).snapshot((queries) => countRedeliveringIn(queries, db.dialect, entityId, filter));
 }
 
 /** As part of a transaction. */
