@@ -29,7 +29,7 @@ export function hasBackfill(poll: Poll): boolean {
   return poll.sources.some((source) => isReadable(source, poll));
 }
 
-/** Reads one range of one source, the sources in turn. Of a single node it reads the range once, and again the next time. */
+/** Reads one range of one source, the entities in turn and then their sources. A single node is asked for a range twice, in two calls. */
 export async function backfillOnce(poll: Poll, reader: Node): Promise<void> {
   const { memory, nodes } = poll.follow;
   const progress = progressOf(poll);
@@ -50,7 +50,7 @@ function progressOf(poll: Poll): BackfillProgress | null {
   const pending = poll.sources.filter((source) => isReadable(source, poll));
   const current = pending.find((source) => keyOfSource(source) === memory.backfill?.source);
   if (memory.backfill !== null && current?.nextBlock === memory.backfill.from) return memory.backfill;
-  const source = pending[memory.backfillTurn++ % Math.max(1, pending.length)];
+  const source = inTurn(pending, memory.backfillTurn++);
   if (source === undefined || source.nextBlock === null || source.lastBlock === null) {
     memory.backfillRanges.clear();
     return null;
@@ -61,6 +61,13 @@ function progressOf(poll: Poll): BackfillProgress | null {
   const empty = { readings: 0, total: 0, isInDoubt: false, facts: new Map(), votes: new Map(), last: null };
   memory.backfill = { source: key, from, to, ...empty };
   return memory.backfill;
+}
+
+/** An entity with many sources delays another entity by one range. */
+function inTurn(pending: readonly FollowedSource[], turn: number): FollowedSource | undefined {
+  const entities = [...Map.groupBy(pending, ({ entityId }) => entityId).values()];
+  const own = entities[turn % Math.max(1, entities.length)] ?? [];
+  return own[Math.floor(turn / Math.max(1, entities.length)) % Math.max(1, own.length)];
 }
 
 /** Returns whether the range is done. */

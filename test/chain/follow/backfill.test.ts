@@ -99,6 +99,22 @@ test('several new sources have their turns', async () => {
   expect(followed.mistakes()).toEqual([]);
 });
 
+test('an entity with twenty new sources delays the new source of another by one range of its own', async () => {
+  const { followed, store } = await network({ maxBlocks: 50 }, { maxBlocks: 50 });
+  const loud = Array.from({ length: 20 }, (_, at) =>
+    modelSource({ entityId: 'ent_loud', sourceId: `src_loud_${at}`, contract: addressOf(100 + at), fromBlock: 1 }),
+  );
+  store.sources.push(...loud, { ...NEW, entityId: 'ent_neighbour' });
+  const isDone = ({ nextBlock, lastBlock }: ReturnType<typeof progressOf>) =>
+    (nextBlock ?? 0) > (lastBlock ?? Number.POSITIVE_INFINITY);
+  for (let poll = 0; poll < 2_000 && !isDone(progressOf(followed, NEW)); poll++) await followed.poll();
+  expect(isDone(progressOf(followed, NEW))).toBe(true);
+  const blocksOf = (source: FollowedSource) => (progressOf(followed, source).nextBlock ?? 1) - 1;
+  // Each entity had every second range.
+  const ofLoud = loud.reduce((sum, source) => sum + blocksOf(source), 0);
+  expect(ofLoud).toBeLessThanOrEqual(blocksOf(NEW) + 500);
+});
+
 test('a fork below the block at which the live part began is seen by a new source too', async () => {
   const { chain, followed, store } = await network({}, {});
   store.sources.push(NEW);
