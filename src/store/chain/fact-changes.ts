@@ -176,6 +176,8 @@ const NEW_FACT = factTable.insertion([
   'changedAtMs',
 ]);
 
+const keyColumns = factTable.pick(['entityId', 'factId']);
+
 /** One that is there already stays as it is. Returns those that were not. */
 async function insertFacts(
   queries: Queries,
@@ -190,6 +192,8 @@ async function insertFacts(
     const rows = chunk.map(({ fact: { position, fields, isSilent, isDust = false, ...fact }, evidence }) => ({
       ...fact,
       ...position,
+      blockS: position.blockS ?? null,
+      eventNo: null,
       fields: JSON.stringify(fields),
       isSilent: isSilent ? 1 : 0,
       isDust: isDust ? 1 : 0,
@@ -200,8 +204,11 @@ async function insertFacts(
       createdAtMs: nowMs,
       changedAtMs: nowMs,
     }));
-    const sql = `${NEW_FACT.text(rows.length)} on conflict (entity_id, id) do nothing returning ${factColumns.list}`;
-    for (const row of await factColumns.all(queries, sql, NEW_FACT.parameters(rows))) {
+    const sql = `${NEW_FACT.text(rows.length)} on conflict (entity_id, id) do nothing returning ${keyColumns.list}`;
+    const keys = await keyColumns.all(queries, sql, NEW_FACT.parameters(rows));
+    const isNew = new Set(keys.map(nameOf));
+    for (const row of rows) {
+      if (!isNew.has(nameOf(row))) continue;
       inserted.push(row);
       history.addNew(row);
     }

@@ -158,7 +158,8 @@ function factTables({ uuid }: Dialect): string[] {
     'create index facts_by_block on facts (network_id, block_number)',
     // Few facts: those that are not final yet.
     `create index facts_seen on facts (network_id, block_number) where state = 'seen'`,
-    `create index facts_lost on facts (network_id) where state = 'lost'`,
+    `create index facts_lost on facts (network_id, block_number) where state = 'lost'`,
+    `create index facts_waiting on facts (network_id) where state = 'waiting'`,
     'create index facts_asked on facts (network_id, entity_id, next_ask_block) where next_ask_block is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',
     'create index facts_by_state on facts (entity_id, state, created_at_ms, id)',
