@@ -1,4 +1,5 @@
 import './design.css';
+import './components/lists/data-table.css';
 import './views/coverage/coverage.css';
 import './views/deliveries/deliveries.css';
 import './views/deliveries/panel/panel.css';

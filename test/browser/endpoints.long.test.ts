@@ -91,13 +91,13 @@ describe('an endpoint', () => {
     await page.locator('tr.endpoint-paused').waitFor();
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
     await client.events.publish({ event: 'LatePayment', networkId: 10 });
-    await until('two wait', async () => (await page.locator('td.amount').first().textContent()) === '2');
+    await until('two wait', async () => (await page.locator('td.column-waiting').first().textContent()) === '2');
     expect(stage.receiver.received).toHaveLength(0);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: /^Resume / }).click();
     await until('both arrive', () => stage.receiver.received.length === 2);
     expect(await client.endpoints.get(endpointId)).toMatchObject({ state: 'active' });
-    await until('none waits', async () => (await page.locator('td.amount').first().textContent()) === '0');
+    await until('none waits', async () => (await page.locator('td.column-waiting').first().textContent()) === '0');
     expect(tab.errors).toEqual([]);
   });
 
@@ -158,11 +158,11 @@ describe('an endpoint', () => {
     await until('it is failing', async () => (await client.endpoints.list()).endpoints[0]?.dateFailingSince !== null);
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/endpoints');
-    await tab.page.locator('td.not-phone .badge', { hasText: 'Failing' }).waitFor();
+    await tab.page.locator('td.column-state .badge', { hasText: 'Failing' }).waitFor();
     receiver.respondWith(410);
     await client.events.publish({ event: 'LatePayment', networkId: 10 });
-    await tab.page.locator('td.not-phone .badge', { hasText: 'Suspended' }).waitFor();
-    await tab.page.locator('td.not-phone', { hasText: 'of 2 suspended' }).waitFor();
+    await tab.page.locator('td.column-state .badge', { hasText: 'Suspended' }).waitFor();
+    await tab.page.locator('td.column-state', { hasText: 'of 2 suspended' }).waitFor();
     expect(await accessibilityViolations(tab.page)).toEqual([]);
     expect(tab.errors).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { Delivery } from '../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
-import { SortHead } from '../../components/lists/sort-head.tsx';
+import { type Column, DataTable } from '../../components/lists/data-table.tsx';
 import { Network } from '../../components/values/network.tsx';
 import { DueTime, Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
@@ -14,85 +14,113 @@ import { useSlots } from './use-slots.ts';
 type TableProps = { deliveries: readonly Delivery[]; busy: boolean; query: URLSearchParams; opened: string | null };
 
 export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
-  const values = Object.fromEntries(query);
   const slots = useSlots(deliveries.map(({ deliveryId }) => deliveryId));
   return (
-    <div class="table-frame">
-      <table class="table deliveries" aria-busy={busy}>
-        <caption class="visually-hidden">Deliveries</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="column-status">
-              Status
-            </th>
-            <th scope="col" class="column-event">
-              Event
-            </th>
-            <th scope="col" class="column-response">
-              Last response
-            </th>
-            <th scope="col" class="column-attempts">
-              Attempts
-            </th>
-            <SortHead field="dateNextAttempt" label="Next attempt" firstDir="asc" query={query} class="column-next" />
-            <SortHead field="dateCreated" label="Accepted" firstDir="desc" query={query} class="column-created" />
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <DeliveryRow
-              key={slots.get(delivery.deliveryId)}
-              delivery={delivery}
-              to={urlFor(DASHBOARD_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
-              opened={delivery.deliveryId === opened}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      name="deliveries row-links"
+      caption="Deliveries"
+      columns={columnsOf(Object.fromEntries(query), opened)}
+      rows={deliveries}
+      keyOf={({ deliveryId }) => slots.get(deliveryId) ?? deliveryId}
+      rowId={({ deliveryId }) => `row-${deliveryId}`}
+      rowClass={({ deliveryId }) => (deliveryId === opened ? 'opened' : '')}
+      {...{ busy, query }}
+    />
   );
 }
 
-type RowProps = { delivery: Delivery; to: string; opened: boolean };
+/** The last response stays longest: people look for it while a delivery is open next to the list. */
+function columnsOf(values: Readonly<Record<string, string>>, opened: string | null): readonly Column<Delivery>[] {
+  return [
+    {
+      name: 'status',
+      header: 'Status',
+      width: '8rem',
+      narrowWidth: '7.25rem',
+      narrow: { below: 'tiny', line: 'cell' },
+      cell: (delivery) => <Status delivery={delivery} />,
+    },
+    {
+      name: 'event',
+      header: 'Event',
+      width: 'rest',
+      cell: (delivery) => (
+        <DeliveredEvent
+          delivery={delivery}
+          to={urlFor(DASHBOARD_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
+          opened={delivery.deliveryId === opened}
+        />
+      ),
+    },
+    {
+      name: 'response',
+      header: 'Last response',
+      width: '10rem',
+      narrowWidth: '8rem',
+      narrow: {
+        below: 'small',
+        line: (delivery) => (
+          <div class="cut small">
+            <LastResponse delivery={delivery} />
+          </div>
+        ),
+      },
+      cell: (delivery) => <LastResponse delivery={delivery} />,
+    },
+    {
+      name: 'attempts',
+      header: 'Attempts',
+      width: '6.5rem',
+      align: 'end',
+      narrow: { below: 'medium' },
+      cell: ({ attempts }) => attempts,
+    },
+    {
+      name: 'dateNextAttempt',
+      header: 'Next attempt',
+      sort: 'asc',
+      width: '8.5rem',
+      narrow: { below: 'wide' },
+      cell: ({ dateNextAttempt }) =>
+        dateNextAttempt === null ? <span class="muted">–</span> : <DueTime seconds={dateNextAttempt} />,
+    },
+    {
+      name: 'dateCreated',
+      header: 'Accepted',
+      sort: 'desc',
+      width: '7.5rem',
+      narrowWidth: '6.5rem',
+      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
+    },
+  ];
+}
 
-/** The link covers the whole row, see `.row-link` in deliveries.css. */
-function DeliveryRow({ delivery, to, opened }: RowProps) {
-  const { kind, event, networkId, postUrl, status, attempts, dateNextAttempt, dateCreated } = delivery;
+function Status({ delivery: { status, kind, event } }: { delivery: Delivery }) {
   return (
-    <tr class={opened ? 'opened' : ''} id={`row-${delivery.deliveryId}`}>
-      <td class="column-status">
-        <StatusBadge status={status} /> <KindBadge kind={kind} /> <RetractionBadge event={event} />
-      </td>
-      <td class="column-event">
-        <div class="cut">
-          <Link to={to} class="row-link" aria-current={opened ? 'page' : undefined}>
-            {event}
-          </Link>{' '}
-          <span class="small">
-            <Network networkId={networkId} />
-          </span>
-        </div>
-        <div class="row-status">
-          <StatusBadge status={status} /> <KindBadge kind={kind} /> <RetractionBadge event={event} />
-        </div>
-        <div class="row-response cut small">
-          <LastResponse delivery={delivery} />
-        </div>
-        <div class="cut small">
-          <UrlText url={postUrl} />
-        </div>
-      </td>
-      <td class="column-response">
-        <LastResponse delivery={delivery} />
-      </td>
-      <td class="column-attempts number">{attempts}</td>
-      <td class="column-next">
-        {dateNextAttempt === null ? <span class="muted">–</span> : <DueTime seconds={dateNextAttempt} />}
-      </td>
-      <td class="column-created">
-        <Time seconds={dateCreated} />
-      </td>
-    </tr>
+    <>
+      <StatusBadge status={status} /> <KindBadge kind={kind} /> <RetractionBadge event={event} />
+    </>
+  );
+}
+
+type EventProps = { delivery: Delivery; to: string; opened: boolean };
+
+/** The link covers the whole row, see `.row-link` in data-table.css. */
+function DeliveredEvent({ delivery: { event, networkId, postUrl }, to, opened }: EventProps) {
+  return (
+    <>
+      <div class="cut">
+        <Link to={to} class="row-link" aria-current={opened ? 'page' : undefined}>
+          {event}
+        </Link>{' '}
+        <span class="small">
+          <Network networkId={networkId} />
+        </span>
+      </div>
+      <div class="cut small">
+        <UrlText url={postUrl} />
+      </div>
+    </>
   );
 }
 

@@ -1,11 +1,9 @@
-import { useState } from 'preact/hooks';
 import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
-import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
-import { Dialog } from '../../components/dialog.tsx';
+import { type ApiProblem, inputError, paybell } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { UrlText } from '../../components/values/url.tsx';
-import { ProblemAlert } from '../../components/view/states.tsx';
 import { HeaderFields } from './header-fields.tsx';
 import { updateOf } from './settings-form.ts';
 
@@ -15,49 +13,31 @@ const FIELDS = ['name', 'ordering', 'rateLimit', 'headers', 'secret'];
 
 /** What an endpoint is given. Only the fields that changed are sent. */
 export function SettingsDialog({ endpoint, onSaved, onClose }: DialogProps) {
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [busy, setBusy] = useState(false);
-
   const save = async (update: EndpointUpdate) => {
     if (Object.keys(update).length === 0) return onClose();
-    setBusy(true);
-    try {
-      await paybell().endpoints.update(endpoint.endpointId, update);
-      showToast({ tone: 'good', text: 'Endpoint updated.' });
-      await onSaved();
-      onClose();
-    } catch (error) {
-      setProblem(asProblem(error));
-      setBusy(false);
-    }
+    await paybell().endpoints.update(endpoint.endpointId, update);
+    showToast({ tone: 'good', text: 'Endpoint updated.' });
+    await onSaved();
+    onClose();
   };
 
-  const isAtField = FIELDS.some((name) => inputError(problem, name) !== null);
   return (
-    <Dialog title="Endpoint settings" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save(updateOf(endpoint, new FormData(event.currentTarget)));
-        }}
-      >
-        <div class="dialog-body">
-          {problem !== null && !isAtField ? <ProblemAlert problem={problem} /> : null}
+    <FormDialog
+      title="Endpoint settings"
+      submit={{ label: 'Save', busy: 'Saving…' }}
+      onSubmit={(form) => save(updateOf(endpoint, form))}
+      onClose={onClose}
+      fields={FIELDS}
+    >
+      {(problem) => (
+        <>
           <p class="endpoint-url">
             <UrlText url={endpoint.postUrl} />
           </p>
           <Fields endpoint={endpoint} problem={problem} />
-        </div>
-        <footer class="dialog-foot">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-primary" disabled={busy}>
-            {busy ? 'Saving…' : 'Save'}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

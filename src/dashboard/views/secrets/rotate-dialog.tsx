@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
-import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
+import { inputError, paybell } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { CopyButton, Curl } from '../../components/values/copy.tsx';
-import { ProblemAlert } from '../../components/view/states.tsx';
 import { OverlapTimeline } from './overlap-timeline.tsx';
 
 const HOUR_MS = 3_600_000;
@@ -53,38 +53,28 @@ type RotateProps = { rotation: Rotation; onRotated: () => void; onClose: () => v
 export function RotateDialog({ rotation, onRotated, onClose }: RotateProps) {
   const { rotated, path, create } = rotation;
   const [hours, setHours] = useState(String(DEFAULT_OVERLAP_HOURS));
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [created, setCreated] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
   const overlapHours = Number(hours);
-  const error = inputError(problem, 'overlapHours');
 
   const rotate = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      setCreated(await create(overlapHours));
-      onRotated();
-    } catch (failure) {
-      setProblem(asProblem(failure));
-    }
-    setBusy(false);
+    setCreated(await create(overlapHours));
+    onRotated();
   };
 
   if (created !== null) return <Created {...{ rotated, overlapHours, onClose }} text={created} />;
   return (
-    <Dialog title={`Rotate signing ${rotated}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void rotate();
-        }}
-      >
-        <div class="dialog-body">
-          {problem !== null && error === null ? <ProblemAlert problem={problem} /> : null}
+    <FormDialog
+      title={`Rotate signing ${rotated}`}
+      submit={{ label: `Rotate ${rotated}`, busy: 'Rotating…' }}
+      onSubmit={rotate}
+      onClose={onClose}
+      fields={['overlapHours']}
+    >
+      {(problem) => (
+        <>
           <Field
             label={`Keep the old ${rotated} active for`}
-            error={error}
+            error={inputError(problem, 'overlapHours')}
             hint={`0 to ${MAX_OVERLAP_HOURS} hours. If the ${rotated} has leaked, use 0 to expire it immediately.`}
           >
             {(control) => (
@@ -109,17 +99,9 @@ export function RotateDialog({ rotation, onRotated, onClose }: RotateProps) {
             <summary>Equivalent API request</summary>
             <Curl method="POST" path={path} body={{ overlapHours }} />
           </details>
-        </div>
-        <footer class="dialog-foot">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-primary" disabled={busy}>
-            {busy ? 'Rotating…' : `Rotate ${rotated}`}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks';
 import type { CallerInfo } from '../../../../client/paybell.ts';
 import type { NewOwnKey } from '../../../../client/tenants/keys.ts';
 import type { Permission } from '../../../../domain/keys/api-keys.ts';
-import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
+import { inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Icon } from '../../../components/icon.tsx';
 import { CopyButton } from '../../../components/values/copy.tsx';
-import { ProblemAlert } from '../../../components/view/states.tsx';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
 import { PermissionFields } from './permission-fields.tsx';
 
@@ -20,36 +20,26 @@ export function CreateKeyDialog({ caller, onCreated, onClose }: CreateProps) {
   const [name, setName] = useState('');
   const [permissions, setPermissions] = useState<readonly Permission[]>([]);
   const [days, setDays] = useState('');
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [busy, setBusy] = useState(false);
   const [created, setCreated] = useState<string | null>(null);
 
   const create = async () => {
-    setBusy(true);
-    setProblem(null);
     const key: NewOwnKey = { name: name.trim(), permissions: [...permissions], ...expiryOf(days, Date.now()) };
-    try {
-      setCreated((await paybell().keys.create(key)).apiKey);
-      await onCreated();
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-    setBusy(false);
+    setCreated((await paybell().keys.create(key)).apiKey);
+    await onCreated();
   };
 
   if (created !== null) return <Created name={name} entityId={caller.entityId} text={created} onClose={onClose} />;
   return (
-    <Dialog title="Create API key" onClose={onClose} wide>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <div class="dialog-body">
-          {problem !== null && !FIELDS.some((field) => inputError(problem, field) !== null) ? (
-            <ProblemAlert problem={problem} />
-          ) : null}
+    <FormDialog
+      title="Create API key"
+      wide
+      submit={{ label: 'Create key', busy: 'Creating…', isDisabled: permissions.length === 0 }}
+      onSubmit={create}
+      onClose={onClose}
+      fields={FIELDS}
+    >
+      {(problem) => (
+        <>
           <Field label="Name" error={inputError(problem, 'name')} hint="Who or what uses it, such as “Support desk”.">
             {(control) => (
               <input
@@ -74,17 +64,9 @@ export function CreateKeyDialog({ caller, onCreated, onClose }: CreateProps) {
             latestS={caller.dateExpires}
             error={inputError(problem, 'dateExpires')}
           />
-        </div>
-        <footer class="dialog-foot">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-primary" disabled={busy || permissions.length === 0}>
-            {busy ? 'Creating…' : 'Create key'}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -1,12 +1,12 @@
 import { useId, useState } from 'preact/hooks';
 import type { Coverage } from '../../../../client/webhooks.ts';
 import type { Finality } from '../../../../domain/chain/finality.ts';
-import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
-import { Dialog } from '../../../components/dialog.tsx';
+import { inputError, paybell } from '../../../api.ts';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
-import { Loading, ProblemAlert } from '../../../components/view/states.tsx';
+import { Loading } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { bumpWebhooksRevision } from '../revision.ts';
 import { FinalityField } from './finality-field.tsx';
@@ -30,8 +30,6 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   const [typed, setTyped] = useState('');
   const [postUrl, setPostUrl] = useState('');
   const [finality, setFinality] = useState<Finality | null>(null);
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [busy, setBusy] = useState(false);
   const chosen = withTyped(picked, typed);
   const count = chosen.networkIds.length * chosen.events.length;
   const isTypedWrong = typed.trim() !== '' && networkIdIn(typed) === null;
@@ -42,34 +40,31 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   };
 
   const register = async () => {
-    setBusy(true);
-    try {
-      // A key that may not read webhooks registers without knowing what was there.
-      const before = await readRegisteredPairs(postUrl).catch(() => null);
-      const { totalResults } = await paybell().webhooks.register(registration);
-      const existed = before === null ? 0 : countRegistered(chosen, before);
-      showToast({
-        tone: existed === totalResults ? 'neutral' : 'good',
-        text: doneText(totalResults, existed, postUrl),
-      });
-      bumpWebhooksRevision();
-      onClose();
-    } catch (error) {
-      setProblem(asProblem(error));
-      setBusy(false);
-    }
+    // A key that may not read webhooks registers without knowing what was there.
+    const before = await readRegisteredPairs(postUrl).catch(() => null);
+    const { totalResults } = await paybell().webhooks.register(registration);
+    const existed = before === null ? 0 : countRegistered(chosen, before);
+    showToast({ tone: existed === totalResults ? 'neutral' : 'good', text: doneText(totalResults, existed, postUrl) });
+    bumpWebhooksRevision();
+    onClose();
   };
 
   return (
-    <Dialog title="Register webhooks" onClose={onClose} wide>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void register();
-        }}
-      >
-        <div class="dialog-body">
-          {problem !== null && !hasField(problem) ? <ProblemAlert problem={problem} /> : null}
+    <FormDialog
+      title="Register webhooks"
+      wide
+      submit={{
+        label: `Register ${count === 0 ? '' : webhooks(count)}`,
+        busy: 'Registering…',
+        isDisabled: count === 0 || isTypedWrong,
+      }}
+      onSubmit={register}
+      onClose={onClose}
+      fields={['postUrl', FINALITY]}
+      summary={<Preview chosen={chosen} existing={registered === null ? 0 : countRegistered(chosen, registered)} />}
+    >
+      {(problem) => (
+        <>
           <UrlField value={postUrl} onInput={setPostUrl} error={inputError(problem, 'postUrl')} />
           {coverage === null ? (
             <Loading what="networks and events" />
@@ -81,24 +76,10 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
             <summary>Equivalent API request</summary>
             <Curl method="POST" path="/webhooks/classic" body={registration} />
           </details>
-        </div>
-        <footer class="dialog-foot">
-          <Preview chosen={chosen} existing={registered === null ? 0 : countRegistered(chosen, registered)} />
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-primary" disabled={busy || count === 0 || isTypedWrong}>
-            {busy ? 'Registering…' : `Register ${count === 0 ? '' : webhooks(count)}`}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+        </>
+      )}
+    </FormDialog>
   );
-}
-
-/** Whether the problem is shown beside a field of the form. */
-function hasField(problem: ApiProblem): boolean {
-  return inputError(problem, 'postUrl') !== null || inputError(problem, FINALITY) !== null;
 }
 
 /** A network that is typed counts as chosen, whether it was added or not. */

@@ -1,0 +1,145 @@
+import type { Endpoint } from '../../../client/endpoints.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Icon } from '../../components/icon.tsx';
+import type { Column } from '../../components/lists/data-table.tsx';
+import { CopyButton } from '../../components/values/copy.tsx';
+import { durationText } from '../../components/values/duration-text.ts';
+import { UrlText } from '../../components/values/url.tsx';
+import { endpointPath } from '../../paths.ts';
+import { Link } from '../../router.tsx';
+import { destinationOf } from './latency.ts';
+import { setPaused } from './pausing.ts';
+import { EndpointState } from './state-badge.tsx';
+
+const WRITE = 'webhooks:write';
+const number = new Intl.NumberFormat();
+
+type ColumnContext = {
+  latency: ReadonlyMap<string, number>;
+  onEdit: (endpoint: Endpoint) => void;
+  reload: () => Promise<void>;
+};
+
+export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly Column<Endpoint>[] {
+  return [
+    {
+      name: 'postUrl',
+      header: 'Endpoint URL',
+      sort: 'asc',
+      width: 'rest',
+      cell: (endpoint) => <EndpointName endpoint={endpoint} />,
+    },
+    {
+      name: 'state',
+      header: 'State',
+      width: '13rem',
+      narrow: { below: 'medium', line: 'cell' },
+      cell: (endpoint) => <EndpointState endpoint={endpoint} />,
+    },
+    {
+      name: 'waiting',
+      header: 'Waiting',
+      sort: 'desc',
+      width: '7.5rem',
+      align: 'end',
+      narrow: {
+        below: 'medium',
+        line: ({ waiting, lastSequence }) => (
+          <p class="small number">
+            {number.format(waiting)} waiting · last number {number.format(lastSequence)}
+          </p>
+        ),
+      },
+      cell: ({ waiting }) => number.format(waiting),
+    },
+    {
+      name: 'latency',
+      header: 'Latency p95',
+      width: '7.5rem',
+      align: 'end',
+      narrow: { below: 'wide' },
+      title: '95 % of deliveries to its host were faster, in the last 24 hours',
+      cell: ({ postUrl }) => {
+        const latencyMs = latency.get(destinationOf(postUrl));
+        return latencyMs === undefined ? '–' : durationText(latencyMs);
+      },
+    },
+    {
+      name: 'lastSequence',
+      header: 'Last number',
+      sort: 'desc',
+      width: '7.5rem',
+      align: 'end',
+      narrow: { below: 'medium' },
+      cell: ({ lastSequence }) => number.format(lastSequence),
+    },
+    {
+      name: 'actions',
+      header: 'Actions',
+      isHeaderHidden: true,
+      width: '9rem',
+      narrowWidth: '6.75rem',
+      cell: (endpoint) => (
+        <Actions endpoint={endpoint} onEdit={() => onEdit(endpoint)} onPause={() => void setPaused(endpoint, reload)} />
+      ),
+    },
+  ];
+}
+
+function EndpointName({ endpoint }: { endpoint: Endpoint }) {
+  const { endpointId, postUrl, name } = endpoint;
+  return (
+    <>
+      <Link to={endpointPath(endpointId)} class="endpoint-link">
+        {name === null ? null : <div class="endpoint-name cut">{name}</div>}
+        <div class="cut">
+          <UrlText url={postUrl} />
+        </div>
+      </Link>
+      <Settings endpoint={endpoint} />
+      <div class="webhook-id">
+        <code class="muted">{endpointId}</code>
+        <CopyButton text={endpointId} label={`Copy the ID of ${name ?? postUrl}`} compact />
+      </div>
+    </>
+  );
+}
+
+/** The number of webhooks with the URL, and the settings that differ from the defaults. */
+function Settings({ endpoint }: { endpoint: Endpoint }) {
+  const { webhooks, ordering, rateLimit, headerNames, clientCertificate, secret } = endpoint;
+  const settings = [
+    `${number.format(webhooks)} ${webhooks === 1 ? 'webhook' : 'webhooks'}`,
+    ordering === 'agreement' ? 'ordered by agreement' : null,
+    rateLimit === null ? null : `${number.format(rateLimit)} requests/s`,
+    headerNames.length === 0 ? null : `${headerNames.length} ${headerNames.length === 1 ? 'header' : 'headers'}`,
+    clientCertificate === null ? null : 'client certificate',
+    secret === 'own' ? 'own secret' : null,
+  ];
+  return <p class="small muted">{settings.filter((text) => text !== null).join(' · ')}</p>;
+}
+
+type ActionsProps = { endpoint: Endpoint; onEdit: () => void; onPause: () => void };
+
+function Actions({ endpoint, onEdit, onPause }: ActionsProps) {
+  const { paused } = endpoint;
+  const called = endpoint.name ?? endpoint.postUrl;
+  const verb = paused ? 'Resume' : 'Pause';
+  return (
+    <div class="row-buttons">
+      <ActionButton needs={WRITE} class="button button-small" label={`${verb} ${called}`} onClick={onPause}>
+        <Icon name={paused ? 'play' : 'pause'} size={12} />
+        <span class="not-phone">{verb}</span>
+      </ActionButton>
+      <ActionButton
+        needs={WRITE}
+        class="button button-icon"
+        title="Edit settings"
+        label={`Edit settings of ${called}`}
+        onClick={onEdit}
+      >
+        <Icon name="edit" />
+      </ActionButton>
+    </div>
+  );
+}
