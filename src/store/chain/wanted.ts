@@ -1,6 +1,7 @@
 import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import type { Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, text, valuesList } from '../database/sql.ts';
+import type { RegistryMoment } from '../webhooks/option-changes.ts';
 
 /** Which finalities the webhooks of entities ask for. An event that no webhook wants is not made. */
 
@@ -40,7 +41,7 @@ export type Wanted = {
   /** The finalities that the webhooks of an event kind had as of a revision of the entity's registry. */
   readonly of: (entityId: string, event: string, seenRevision: number) => ReadonlySet<string>;
   /** The number of webhooks for each of these finalities, without listen sessions. */
-  readonly webhooksOf: (entityId: string, event: string, seenRevision: number) => ReadonlyMap<string, number>;
+  readonly webhooksOf: (entityId: string, event: string, moment: RegistryMoment) => ReadonlyMap<string, number>;
 };
 
 /** The number of webhooks for each finality. */
@@ -89,9 +90,9 @@ export async function readWanted(queries: Queries, networkId: number, entityIds:
     );
     for (const { entityId } of sessions) listening.add(entityId);
   }
-  const webhooksOf = (entityId: string, event: string, seenRevision: number) => {
+  const webhooksOf = (entityId: string, event: string, moment: RegistryMoment) => {
     const key = keyOf({ entityId, event });
-    return countsAsOf(current.get(key), changes.get(key), event, seenRevision);
+    return countsAsOf(current.get(key), changes.get(key), event, moment);
   };
   return {
     webhooksOf,
@@ -120,9 +121,10 @@ function countsAsOf(
   current: Counts = new Map(),
   changes: readonly OptionChange[] = [],
   event: string,
-  revision: number,
+  moment: RegistryMoment,
 ): Counts {
-  const later = changes.filter((change) => change.revision > revision);
+  if (moment === 'now') return current;
+  const later = changes.filter((change) => change.revision > moment);
   if (later.length === 0) return current;
   const counts = new Map(current);
   const byDefault = finalityText(defaultFinality(event));

@@ -10,6 +10,9 @@ import { dropUnusedFilters } from './filters.ts';
  * webhook's oldest row after a revision has the options as of that revision; without such a row, the current options count.
  */
 
+/** A revision of the registry, or the registry as it is when it is read. */
+export type RegistryMoment = number | 'now';
+
 /** Transactions that have read a revision but have not stored it yet end long before this. */
 export const CHANGES_KEPT_MS = 60 * 60_000;
 
@@ -32,14 +35,15 @@ export async function noteOptions(
   }
 }
 
-/** The same webhooks with the finality as of a revision; a webhook that was registered later has its first finality. */
+/** The same webhooks with the finality as of a moment; a webhook that was registered later has its first finality. */
 export async function finalityAsOf<Webhook extends WithOptions>(
   queries: Pick<Queries, 'all'>,
   entityId: string,
-  revision: number,
+  moment: RegistryMoment,
   webhooks: readonly Webhook[],
 ): Promise<Webhook[]> {
-  const then = await optionsAsOf(queries, entityId, revision, webhooks);
+  if (moment === 'now') return [...webhooks];
+  const then = await optionsAsOf(queries, entityId, moment, webhooks);
   return webhooks.map((webhook, index) => ({ ...webhook, finality: then[index]?.finality ?? null }));
 }
 

@@ -7,6 +7,7 @@ import { readNowMs } from '../../database/clock.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { Columns, nullable, type RowOf, seconds, text } from '../../database/sql.ts';
 import { factTable } from '../tables.ts';
+import type { RegistryMoment } from '../../webhooks/option-changes.ts';
 import { readTokens } from '../tokens.ts';
 import { readWanted, type Wanted } from '../wanted.ts';
 import type { NetworkLevels } from './levels.ts';
@@ -171,8 +172,8 @@ export function hasFinality(
 }
 
 /** A held event that waits for its block gets the finalities that webhooks have when the block comes. */
-export function registryOf({ state, seenRevision }: Pick<PaymentRow, 'state' | 'seenRevision'>): number {
-  return state === 'waiting' ? Number.MAX_SAFE_INTEGER : seenRevision;
+export function registryOf({ state, seenRevision }: Pick<PaymentRow, 'state' | 'seenRevision'>): RegistryMoment {
+  return state === 'waiting' ? 'now' : seenRevision;
 }
 
 type Wait = {
