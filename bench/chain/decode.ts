@@ -3,6 +3,7 @@ import { encodeAbiParameters } from 'viem/utils';
 import { LogDecoder } from '../../src/chain/decode/decoder.ts';
 import type { Log } from '../../src/chain/rpc/types.ts';
 import { printLine } from '../../src/cli/terminal/output.ts';
+import type { StatedToken } from '../../src/domain/chain/tokens.ts';
 import type { FollowedSource } from '../../src/store/chain/network-store.ts';
 import { PAYEE, presetLog, sourceOf, TOKEN, word } from '../../test/support/chain/logs.ts';
 
@@ -59,7 +60,7 @@ function erc20(sources: number) {
 for (const [name, { logs, sources }] of Object.entries(CASES)) {
   const rates: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const tokens = { read: async () => new Map<string, number | null>(), save: async () => undefined };
+    const tokens = { read: async () => new Map<string, StatedToken>(), save: async () => undefined };
     const decoder = new LogDecoder({ tokens, callContract: async () => ({ data: word(6) }) });
     const before = process.cpuUsage();
     const facts = await decoder.decode(logs, sources);

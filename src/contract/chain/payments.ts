@@ -69,7 +69,13 @@ const paymentFields = {
     address: text('Address of the token. A symbol proves nothing, because anyone can choose it.'),
     decimals: z.int().nullable().meta({ description: 'Decimals that the token states.' }),
   }),
+    symbol: text(
+      'Symbol for people to read, at most 32 characters. Unless `isListed` is true, the token chose it: compare the address.',
+    ),
   payer: text('Account that paid, if the log proves it.'),
+    isListed: z
+      .boolean()
+      .meta({ description: 'Whether the address is on the built-in list, so that the symbol is verified.' }),
   payee: text('Account that was paid, if the log proves it.'),
   transactionHash: z.string().meta({ description: 'The transaction.' }),
   blockNumber: z.int().nullable().meta({ description: 'Block of the transaction. Null before it is in one.' }),
@@ -104,7 +110,7 @@ const examplePayment = {
   confirmations: 3,
   amount: '25',
   amountBase: '25000000',
-  token: { address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', decimals: 6 },
+  token: { address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', symbol: 'USDC', decimals: 6, isListed: true },
   payer: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
   payee: '0x52908400098527886E0F7030069857D2E4169EE7',
   transactionHash: HASH,

@@ -137,6 +137,7 @@ export const tokenTable = new Table('chain_tokens', {
   networkId: integer('network_id'),
   address: text('address'),
   decimals: nullable(integer('decimals')),
+  symbol: nullable(text('symbol')),
 });
 
 export const anchorTable = new Table('chain_anchors', {

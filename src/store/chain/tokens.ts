@@ -1,19 +1,20 @@
+import type { StatedToken } from '../../domain/chain/tokens.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { tokenTable } from './tables.ts';
 
-/** How many decimals tokens have: asked once and kept, null for a token that does not say. */
+/** The statements of tokens about themselves: asked once and kept. */
 
-const knownColumns = tokenTable.pick(['address', 'decimals']);
-const NEW_TOKENS = tokenTable.insertion(['networkId', 'address', 'decimals']);
+const knownColumns = tokenTable.pick(['address', 'decimals', 'symbol']);
+const NEW_TOKENS = tokenTable.insertion(['networkId', 'address', 'decimals', 'symbol']);
 
-/** Those that are known. */
+/** The tokens of the list that are known. */
 export async function readTokens(
   queries: Pick<Queries, 'all'>,
   networkId: number,
   addresses: readonly string[],
-): Promise<Map<string, number | null>> {
-  const known = new Map<string, number | null>();
+): Promise<Map<string, StatedToken>> {
+  const known = new Map<string, StatedToken>();
   for (const chunk of chunks(addresses)) {
     const rows = await knownColumns.all(
       queries,
@@ -21,18 +22,18 @@ export async function readTokens(
        where network_id = $1 and address in ${valuesList(1, chunk.length, 1)}`,
       [networkId, ...chunk],
     );
-    for (const { address, decimals } of rows) known.set(address, decimals);
+    for (const { address, ...token } of rows) known.set(address, token);
   }
   return known;
 }
 
-/** What another instance has learned meanwhile stays as it is. */
+/** Keeps a token that another instance has stored since as it is. */
 export async function saveTokens(
   db: Database,
   networkId: number,
-  decimals: ReadonlyMap<string, number | null>,
+  tokens: ReadonlyMap<string, StatedToken>,
 ): Promise<void> {
-  const rows = [...decimals].map(([address, value]) => ({ networkId, address, decimals: value }));
+  const rows = [...tokens].map(([address, token]) => ({ networkId, address, ...token }));
   if (rows.length === 0) return;
   await db.transaction(async (queries) => {
     for (const chunk of chunks(rows)) {

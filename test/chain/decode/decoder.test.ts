@@ -94,7 +94,7 @@ describe('a log of erc20', () => {
       expect(fields).not.toHaveProperty('amount');
     }
     expect(decode.calls).toHaveLength(1);
-    expect([...decode.saved]).toEqual([[CONTRACT, null]]);
+    expect([...decode.saved]).toEqual([[CONTRACT, { decimals: null, symbol: null }]]);
   });
 
   test('that moves nothing is no payment: anyone can write one about any two addresses', async () => {
@@ -372,22 +372,22 @@ describe('the decoder', () => {
     expect(saved.size).toBe(0);
   });
 
-  test('asks for the decimals of at most 20 tokens at a time, however many a contract names', async () => {
+  test('asks at most 20 tokens at a time for their decimals and symbols, however many a contract names', async () => {
     const abi = 'event A(uint256 amount, address token)';
     const source = sourceOf({ abi, event: 'Transfer', fields: { amount: { from: 'amount', token: 'token' } } });
     const logs = Array.from({ length: 100 }, (_, n) => logOf(abi, [5n, `0x${word(n + 1).slice(26)}`], { logIndex: n }));
     const { decoder, calls } = testDecoder();
     const withAmount = async () =>
       (await decoder.decode(logs, [source])).filter(({ fields }) => fields.amount === '0.000005').length;
-    expect([await withAmount(), calls.length]).toEqual([20, 20]);
-    expect([await withAmount(), calls.length]).toEqual([40, 40]);
+    expect([await withAmount(), calls.length]).toEqual([20, 40]);
+    expect([await withAmount(), calls.length]).toEqual([40, 80]);
   });
 
   test('asks a token once in its life, also after a restart', async () => {
     const first = testDecoder();
     await first.decoder.decode([transfer(5n)], [erc20()]);
     const second = testDecoder();
-    for (const [token, decimals] of first.saved) second.saved.set(token, decimals);
+    for (const [address, token] of first.saved) second.saved.set(address, token);
     expect(await fieldsOf(transfer(5n), erc20(), second)).toMatchObject({ amount: '0.000005' });
     expect(second.calls).toEqual([]);
   });

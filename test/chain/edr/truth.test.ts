@@ -7,6 +7,7 @@ import { httpExchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { Clock } from '../../../src/chain/rpc/rate-limit.ts';
+import type { StatedToken } from '../../../src/domain/chain/tokens.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
@@ -124,7 +125,7 @@ function newFollower(db: Database, url: string, source: FollowedSource): Followe
   const nodes = new Nodes([
     new Node({ name: 'edr', chainId: NETWORK_ID, exchange: httpExchange({ url }), callsPerSecond: 1_000_000 }),
   ]);
-  const tokens = { read: () => Promise.resolve(new Map<string, number>()), save: () => Promise.resolve() };
+  const tokens = { read: () => Promise.resolve(new Map<string, StatedToken>()), save: () => Promise.resolve() };
   const callContract = contractCalls((_, method, params) => nodes.ask({ method, params, read: (result) => result }));
   return new Follower({
     store: new NetworkStore(db, 'one', () => Promise.resolve([source])),

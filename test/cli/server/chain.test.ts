@@ -228,7 +228,7 @@ test('payments finds by q and shows the one that it finds, or lists several', as
   const byHash = await paybell(['payments', HASH]);
   expect(requests[0]?.path).toStartWith('/payments?');
   expect(requests[0]?.path).toContain(`q=${HASH}`);
-  expect(byHash.stdout).toMatch(/^payment +pay_\w+\nstate +seen \(3 confirmations\)\namount +25\n/);
+  expect(byHash.stdout).toMatch(/^payment +pay_\w+\nstate +seen \(3 confirmations\)\namount +25 USDC\n/);
   expect(byHash.stdout).toMatch(/waits +1 webhook for final\n/);
   expect(byHash.stdout).toMatch(/when +what +block .*\n\S+ +seen +38214507/);
   expect(byHash.stdout).toContain('The payment is not final yet.');

@@ -212,14 +212,18 @@ onEveryEngine('payments', (store) => {
 
   test('show exact amounts, the decimals of the token and addresses as the log has them', async () => {
     const { networkId, payment, pay, find } = await setUp();
-    await saveTokens(store.db, networkId, new Map([[USDC, 6]]));
+    await saveTokens(store.db, networkId, new Map([[USDC, { decimals: 6, symbol: 'USDC' }]]));
     const amount = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
     const large = payment(11, { fields: { ...fieldsOf(amount), note: 'x'.repeat(20_000) } });
     await pay(20, [payment(10), large]);
     const { payments } = await find({ q: '1.5' });
     expect(payments[0]).toMatchObject({
       ...{ networkId, network: `eip155:${networkId}`, origin: 'chain', revision: 1 },
-      ...{ amount: '1.5', amountBase: '1500000', token: { address: USDC, decimals: 6 } },
+      ...{
+        amount: '1.5',
+        amountBase: '1500000',
+        token: { address: USDC, symbol: 'USDC', decimals: 6, isListed: false },
+      },
       ...{ payer: PAYER, payee: SHOP, sourceId: 'src_1' },
     });
     const [other] = (await find({ q: amount })).payments;
@@ -237,7 +241,11 @@ onEveryEngine('payments', (store) => {
     expect(totalResults).toBe(1);
     expect(payments[0]).toMatchObject({
       ...{ origin: 'sender', state: 'waiting', amount: '25', payee: SHOP, payer: null, sourceId: null },
-      ...{ token: { address: 'USDC', decimals: null }, blockNumber: null, confirmations: null },
+      ...{
+        token: { address: 'USDC', symbol: null, decimals: null, isListed: false },
+        blockNumber: null,
+        confirmations: null,
+      },
     });
   });
 });

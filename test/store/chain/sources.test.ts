@@ -288,15 +288,20 @@ onEveryEngine('a source that changes', (store) => {
   });
 });
 
-onEveryEngine('the decimals of tokens', (store) => {
-  test('are kept for each network, also that a token does not say them, and the first to know is right', async () => {
+onEveryEngine('the decimals and symbols of tokens', (store) => {
+  test('are kept for each network, even if a token does not state them, and the first to know is right', async () => {
     const [one, two] = [++lastNetworkId, ++lastNetworkId];
     const addresses = Array.from({ length: 250 }, (_, n) => `0x${n.toString(16).padStart(40, '0')}`);
-    const decimals = new Map(addresses.map((address, n) => [address, n % 3 === 0 ? null : n % 78]));
-    await saveTokens(store.db, one, decimals);
-    await saveTokens(store.db, one, new Map([[addresses[1] ?? '', 18]]));
+    const tokens = new Map(
+      addresses.map((address, n) => [
+        address,
+        { decimals: n % 3 === 0 ? null : n % 78, symbol: n % 2 === 0 ? null : `T${n}` },
+      ]),
+    );
+    await saveTokens(store.db, one, tokens);
+    await saveTokens(store.db, one, new Map([[addresses[1] ?? '', { decimals: 18, symbol: 'USDC' }]]));
     await saveTokens(store.db, one, new Map());
-    expect(await readTokens(store.db, one, [...addresses, '0xffff'])).toEqual(decimals);
+    expect(await readTokens(store.db, one, [...addresses, '0xffff'])).toEqual(tokens);
     expect(await readTokens(store.db, two, addresses)).toEqual(new Map());
   });
 });

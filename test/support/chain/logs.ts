@@ -6,6 +6,7 @@ import { type EventAbi, parseEventAbi } from '../../../src/chain/decode/definiti
 import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
 import type { Log } from '../../../src/chain/rpc/types.ts';
 import type { Preset, SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import type { StatedToken } from '../../../src/domain/chain/tokens.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 
 /** Logs as contracts would write them, encoded by viem, which the decoder does not use for them. */
@@ -93,7 +94,7 @@ export function sourceOf(changes: Partial<SourceDefinition>, followed: Partial<F
 export type TestDecoder = {
   readonly decoder: LogDecoder;
   readonly calls: ContractCall[];
-  readonly saved: Map<string, number | null>;
+  readonly saved: Map<string, StatedToken>;
   readonly skipped: SkipReason[];
 };
 
@@ -106,13 +107,13 @@ export function testDecoder(
   answer: (call: ContractCall) => CallOutcome | Error = () => ({ data: word(6) }),
 ): TestDecoder {
   const calls: ContractCall[] = [];
-  const saved = new Map<string, number | null>();
+  const saved = new Map<string, StatedToken>();
   const skipped: SkipReason[] = [];
   const decoder = new LogDecoder({
     tokens: {
       read: async (_, addresses) => new Map([...saved].filter(([address]) => addresses.includes(address))),
-      save: async (_, decimals) => {
-        for (const [address, value] of decimals) saved.set(address, value);
+      save: async (_, tokens) => {
+        for (const [address, token] of tokens) saved.set(address, token);
       },
     },
     callContract: async (_, call) => {

@@ -125,9 +125,11 @@ function printDetail(payment: PaymentDetail): void {
   );
 }
 
-function amountOf({ amount, amountBase }: Payment): string {
-  if (amount !== null) return printable(amount);
-  return amountBase === null ? '–' : `${printable(amountBase)} base`;
+/** A symbol that is not on the list gets a question mark: the token chose it. */
+function amountOf({ amount, amountBase, token: { symbol, isListed } }: Payment): string {
+  const unit = symbol === null ? '' : ` ${printable(symbol)}${isListed ? '' : '?'}`;
+  if (amount !== null) return `${printable(amount)}${unit}`;
+  return amountBase === null ? '–' : `${printable(amountBase)} base${unit}`;
 }
 
 function deliveredOf({ deliveries: { delivered, waiting, failed } }: Payment): string {

@@ -3,11 +3,12 @@ import { caip2 } from '../../../contract/events/samples.ts';
 import { kindsOf } from '../../../domain/chain/facts.ts';
 import { finalityOf, reachedBlock } from '../../../domain/chain/finality.ts';
 import { amountOfKey, partyOf, paymentIdOf } from '../../../domain/chain/payments.ts';
+import { listedSymbol, type StatedToken } from '../../../domain/chain/tokens.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { Columns, nullable, type RowOf, seconds, text } from '../../database/sql.ts';
-import { factTable } from '../tables.ts';
 import type { RegistryMoment } from '../../webhooks/option-changes.ts';
+import { factTable } from '../tables.ts';
 import { readTokens } from '../tokens.ts';
 import { readWanted, type Wanted } from '../wanted.ts';
 import type { NetworkLevels } from './levels.ts';
@@ -62,18 +63,18 @@ export async function toPayments(
   const events = await readPublishedEvents(queries, entityId, ids);
   const numbers = (row: PaymentRow) => eventNumbers(dialect, row, events.get(row.factId) ?? []);
   const totals = await countDeliveries(queries, dialect, entityId, [...new Set(rows.flatMap(numbers))]);
-  const shared = new Map<number, { decimals: ReadonlyMap<string, number | null>; wanted: Wanted | null }>();
+  const shared = new Map<number, { stated: ReadonlyMap<string, StatedToken>; wanted: Wanted | null }>();
   for (const [networkId, own] of Map.groupBy(rows, (row) => row.networkId)) {
     const tokens = new Set(own.flatMap(({ token }) => token ?? []));
     const wanted = own.some(mayWait) ? await readWanted(queries, networkId, [entityId]) : null;
-    shared.set(networkId, { decimals: await readTokens(queries, networkId, [...tokens]), wanted });
+    shared.set(networkId, { stated: await readTokens(queries, networkId, [...tokens]), wanted });
   }
   return rows.map((row) => {
     const network = networks.get(row.networkId) ?? null;
-    const { decimals, wanted = null } = shared.get(row.networkId) ?? {};
+    const { stated, wanted = null } = shared.get(row.networkId) ?? {};
     const own = events.get(row.factId) ?? [];
     return {
-      ...toPayment(row, network, decimals?.get(row.token ?? '') ?? null),
+      ...toPayment(row, network, stated?.get(row.token ?? '') ?? null),
       waitsFor: wanted === null || !mayWait(row) ? null : waitsFor(row, own, { entityId, wanted, network, nowMs }),
       deliveries: sum(numbers(row).map((no) => totals.get(no))),
     };
@@ -99,7 +100,7 @@ function sum(totals: readonly (DeliveryTotals | undefined)[]): DeliveryTotals {
 function toPayment(
   row: PaymentRow,
   network: NetworkLevels | null,
-  decimals: number | null,
+  stated: StatedToken | null,
 ): Omit<Payment, 'waitsFor' | 'deliveries'> {
   const fields = (row.fields === null ? {} : JSON.parse(row.fields)) as Record<string, unknown>;
   // The payload has the checksum of an address, and the column has the address in lower case.
@@ -117,7 +118,7 @@ function toPayment(
     confirmations: confirmationsOf(row, network),
     amount: row.amount === null ? textOf(fields.amount) : amountOfKey(row.amount),
     amountBase: textOf(fields.amountBase),
-    token: { address: written('token'), decimals },
+    token: tokenOf(row, written('token'), stated),
     payer: written('payer'),
     payee: written('payee'),
     transactionHash,
@@ -132,6 +133,21 @@ function toPayment(
     isDust: row.isDust === 1,
     dateCreated: row.dateCreated,
     dateChanged: row.dateChanged,
+  };
+}
+
+/** Only the symbol of a listed token is verified. */
+function tokenOf(
+  { networkId, token }: PaymentRow,
+  address: string | null,
+  stated: StatedToken | null,
+): Payment['token'] {
+  const listed = token === null ? null : listedSymbol(networkId, token);
+  return {
+    address,
+    symbol: listed ?? stated?.symbol ?? null,
+    decimals: stated?.decimals ?? null,
+    isListed: listed !== null,
   };
 }
 

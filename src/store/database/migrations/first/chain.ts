@@ -59,11 +59,12 @@ const NETWORK_TABLES: readonly string[] = [
     hash text not null,
     primary key (network_id, number)
   )`,
-  // `decimals` is null if the token does not return them.
+  // `decimals` and `symbol` are null if the token does not return them. A listed token has no `symbol` here.
   `create table chain_tokens (
     network_id bigint not null,
     address text collate "binary" not null,
     decimals smallint,
+    symbol text,
     primary key (network_id, address)
   )`,
 ];

@@ -1,0 +1,52 @@
+/**
+ * Tokens as people see them. A token is its address: anyone can deploy a token with any symbol, so that a symbol decides
+ * nothing. Only the symbols of the tokens listed here are verified.
+ */
+
+/** The statements of a token about itself; null for a part that it does not state. */
+export type StatedToken = { readonly decimals: number | null; readonly symbol: string | null };
+
+type Listed = readonly [networkId: number, symbol: string, address: string];
+
+/** Issued on these networks by Circle (USDC, EURC), Tether (USDT) and Sky (DAI) themselves. Bridged forms are not listed. */
+const LISTED: readonly Listed[] = [
+  [1, 'USDC', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'],
+  [1, 'USDT', '0xdac17f958d2ee523a2206206994597c13d831ec7'],
+  [1, 'DAI', '0x6b175474e89094c44da98b954eedeac495271d0f'],
+  [1, 'EURC', '0x1abaea1f7c830bd89acc67ec4af516284b1bc33c'],
+  [10, 'USDC', '0x0b2c639c533813f4aa9d7837caf62653d097ff85'],
+  [137, 'USDC', '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'],
+  [8453, 'USDC', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
+  [8453, 'EURC', '0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42'],
+  [42161, 'USDC', '0xaf88d065e77c8cc2239327c5edb3a432268e5831'],
+  [42220, 'USDC', '0xceba9300f2b948710d2653dd7b07f33a8b32118c'],
+  [42220, 'USDT', '0x48065fbbe25f71c9282ddf5e1cd6d6a887483d5e'],
+];
+
+const SYMBOLS: ReadonlyMap<string, string> = new Map(
+  LISTED.map(([networkId, symbol, address]) => [keyOf(networkId, address), symbol]),
+);
+
+function keyOf(networkId: number, address: string): string {
+  return `${networkId} ${address}`;
+}
+
+/** The verified symbol of a token, by its address in lower case; null if the token is not listed. */
+export function listedSymbol(networkId: number, address: string): string | null {
+  return SYMBOLS.get(keyOf(networkId, address)) ?? null;
+}
+
+/** The listed tokens of a network, for people to choose from. */
+export function listedTokens(networkId: number): { symbol: string; address: string }[] {
+  return LISTED.flatMap(([network, symbol, address]) => (network === networkId ? { symbol, address } : []));
+}
+
+const MAX_SYMBOL_CHARACTERS = 32;
+/** Control characters, characters that reverse or hide text, and line ends. */
+const UNSAFE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** A symbol that a page can show without being deceived by it. Null if nothing is left. */
+export function cleanSymbol(stated: string): string | null {
+  const cleaned = stated.replace(UNSAFE, '').replace(/\s+/g, ' ').trim();
+  return cleaned === '' ? null : [...cleaned].slice(0, MAX_SYMBOL_CHARACTERS).join('').trimEnd();
+}
