@@ -159,7 +159,11 @@ onSuiteEngine('every method of the client', (store) => {
 
   test('payments: list, search and read', async () => {
     const { payments } = await newClient();
-    expect(await payments.list({ q: '25', state: 'final' })).toEqual({ totalResults: 0, payments: [] });
+    expect(await payments.list({ q: '25', state: 'final' })).toEqual({
+      totalResults: 0,
+      isTotalExact: true,
+      payments: [],
+    });
     expect(await Array.fromAsync(payments.listAll())).toEqual([]);
     expect(await payments.get('pay_none').catch((error: unknown) => error)).toMatchObject({
       status: 404,

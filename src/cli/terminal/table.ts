@@ -102,6 +102,7 @@ export function printFields(fields: Readonly<Record<string, string>>): void {
 }
 
 /** Printed only when there are more results than the page shows. */
-export function printTotal(totalResults: number, shown: number): void {
-  if (shown < totalResults) printNote(`${shown} of ${totalResults}; see the others with --page and --limit`);
+export function printTotal(totalResults: number, shown: number, isExact = true): void {
+  const total = isExact ? String(totalResults) : `more than ${totalResults}`;
+  if (shown < totalResults) printNote(`${shown} of ${total}; see the others with --page and --limit`);
 }

@@ -33,8 +33,9 @@ export class Payments {
   /** Every matching payment, page after page. */
   listAll(query: PaymentListQuery = {}, options?: CallOptions): AsyncGenerator<Payment, void, undefined> {
     const readPage = async (page: PaymentListQuery, pageOptions: CallOptions) => {
-      const { totalResults, payments } = await this.list(page, pageOptions);
-      return { totalResults, items: payments };
+      const { totalResults, isTotalExact, payments } = await this.list(page, pageOptions);
+      // The walk ends with an empty page if the total is not known.
+      return { totalResults: isTotalExact ? totalResults : Number.POSITIVE_INFINITY, items: payments };
     };
     return allPages(readPage, ({ paymentId }) => paymentId, query, options);
   }

@@ -29,6 +29,8 @@ export const TIMELINE_STEPS = [
 ] as const;
 
 export const MAX_TIMELINE_SHOWN = 200;
+/** Counting more matches takes longer than reading a page. */
+export const MAX_PAYMENTS_COUNTED = 10_000;
 export const MAX_WEBHOOKS_SHOWN = 100;
 
 const count = z.int().min(0);
@@ -139,10 +141,13 @@ export type Payment = z.output<typeof paymentSchema>;
 
 export const paymentListSchema = z
   .strictObject({
-    totalResults: count.meta({ description: 'Number of all matching payments, on all pages.' }),
+    totalResults: count.meta({
+      description: `Number of all matching payments, on all pages, or ${MAX_PAYMENTS_COUNTED} if more match.`,
+    }),
+    isTotalExact: z.boolean().meta({ description: 'False if more payments match than `totalResults`.' }),
     payments: z.array(paymentSchema),
   })
-  .meta({ id: 'PaymentList', example: { totalResults: 1, payments: [examplePayment] } });
+  .meta({ id: 'PaymentList', example: { totalResults: 1, isTotalExact: true, payments: [examplePayment] } });
 
 export type PaymentList = z.output<typeof paymentListSchema>;
 

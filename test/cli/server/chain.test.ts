@@ -239,7 +239,7 @@ test('payments finds by q and shows the one that it finds, or lists several', as
   expect(all.stdout).toMatch(/^payment-id +network +state +amount/);
   expect(all.stdout).toContain('1 of 1');
   expect(JSON.parse((await paybell(['payments', '--json'])).stdout)).toEqual(list);
-  responses.set('/payments', { totalResults: 0, payments: [] });
+  responses.set('/payments', { totalResults: 0, isTotalExact: true, payments: [] });
   expect((await paybell(['payments', 'nothing'])).stdout).toContain('No payments match.');
   expect((await paybell(['payments', '--min-amount', '5'])).stderr).toContain('--min-amount needs');
 });

@@ -210,6 +210,37 @@ onEveryEngine('payments', (store) => {
     expect(await one()).toMatchObject({ state: 'final', waitsFor: null, deliveries: { waiting: 3 } });
   });
 
+  test('are counted up to 10,000, and pages beyond that are still read', async () => {
+    const { entityId, networkId, find } = await setUp();
+    const numbers =
+      store.engine === 'sqlite'
+        ? 'recursive s (i) as (select 0 union all select i + 1 from s where i < 10000)'
+        : 's (i) as (select i from generate_series(0, 10000) as g(i))';
+    const insert = (last: number) =>
+      store.db.transaction((queries) =>
+        queries.run(
+          `insert into facts (entity_id, id, network_id, state, revision, kind, is_silent, transaction_hash, fields,
+             is_payment, payee, created_at_ms, changed_at_ms)
+           with ${numbers} select $1, 'fct_' || cast(i + 100000 as text) || '${'a'.repeat(20)}', $2, 'final', 1,
+             'Transfer', 1, '0x1', '{}', 1, 'till', i, i from s where i ${last === 0 ? '< 10000' : '= 10000'}`,
+          [entityId, networkId],
+        ),
+      );
+    await insert(0);
+    for (const query of [{}, { address: 'till' }]) {
+      const exact = await find({ ...query, page: '401' });
+      expect([exact.totalResults, exact.isTotalExact, exact.payments.length]).toEqual([10_000, true, 0]);
+    }
+    await insert(1);
+    for (const query of [{}, { address: 'till' }, { networkId: String(networkId) }]) {
+      const first = await find(query);
+      expect([first.totalResults, first.isTotalExact, first.payments.length]).toEqual([10_000, false, 25]);
+      expect((await find({ ...query, page: '401' })).payments).toHaveLength(1);
+      expect((await find({ ...query, page: '402' })).payments).toHaveLength(0);
+    }
+    expect(await find({ networkId: '1' })).toEqual({ totalResults: 0, isTotalExact: true, payments: [] });
+  });
+
   test('show exact amounts, the decimals of the token and addresses as the log has them', async () => {
     const { networkId, payment, pay, find } = await setUp();
     await saveTokens(store.db, networkId, new Map([[USDC, { decimals: 6, symbol: 'USDC' }]]));

@@ -55,7 +55,7 @@ async function showPayment(id: string, _: OptionValues, command: Command): Promi
   printDetail(payment);
 }
 
-function printPayments({ totalResults, payments }: PaymentList): void {
+function printPayments({ totalResults, isTotalExact, payments }: PaymentList): void {
   printTable(
     ['payment-id', 'network', 'state', 'amount', 'token', 'payer', 'payee', 'agreement', 'delivered', 'seen'],
     payments.map((payment) => [
@@ -76,7 +76,7 @@ function printPayments({ totalResults, payments }: PaymentList): void {
       leaveOut: ['seen', 'token', 'agreement', 'payer', 'payee', 'network'],
     },
   );
-  printTotal(totalResults, payments.length);
+  printTotal(totalResults, payments.length, isTotalExact);
 }
 
 function printDetail(payment: PaymentDetail): void {

@@ -6,6 +6,8 @@ const number = new Intl.NumberFormat();
 
 type PagerProps = {
   total: number;
+  /** Whether there are no more rows than `total`. */
+  isExact?: boolean;
   /** The page in the URL, even while its rows are still loading. */
   page: number;
   limit: number;
@@ -15,13 +17,15 @@ type PagerProps = {
   what: string;
 };
 
-/** The position in the list, with exact totals. Its controls change `page` and `limit` in the URL. */
-export function Pager({ total, page, limit, from = (page - 1) * limit + 1, shown, what }: PagerProps) {
+/** The position in the list, with its total. Its controls change `page` and `limit` in the URL. */
+export function Pager({ total, isExact = true, page, limit, ...props }: PagerProps) {
+  const { from = (page - 1) * limit + 1, shown, what } = props;
   const last = Math.max(1, Math.ceil(total / limit));
   return (
     <nav class="pager" aria-label={`Pagination of ${what}`}>
       <p class="number" role="status">
         {shown === 0 ? '0' : `${number.format(from)}–${number.format(from + shown - 1)}`} of{' '}
+        {isExact ? '' : 'more than '}
         <strong>{number.format(total)}</strong> {what}
       </p>
       <label class="pager-size">
@@ -42,14 +46,18 @@ export function Pager({ total, page, limit, from = (page - 1) * limit + 1, shown
           <input
             type="number"
             min={1}
-            max={last}
+            {...(isExact && { max: last })}
             value={page}
             onChange={(event) => changeQuery({ page: event.currentTarget.value })}
           />
-          <span class="muted"> / {number.format(last)}</span>
+          <span class="muted">
+            {' '}
+            / {number.format(last)}
+            {isExact ? '' : '+'}
+          </span>
         </label>
-        <Step icon="right" label="Next page" to={page + 1} disabled={page >= last} />
-        <Step icon="last" label="Last page" to={last} disabled={page >= last} />
+        <Step icon="right" label="Next page" to={page + 1} disabled={isExact ? page >= last : shown < limit} />
+        <Step icon="last" label="Last page" to={last} disabled={!isExact || page >= last} />
       </div>
     </nav>
   );
