@@ -8,6 +8,7 @@ import './views/events/events.css';
 import './views/overview/attention/attention.css';
 import './views/overview/networks.css';
 import './views/overview/overview.css';
+import './views/payments/payments.css';
 import './views/reconciliation/reconciliation.css';
 import './views/secrets/secrets.css';
 import './views/settings/settings.css';

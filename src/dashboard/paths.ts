@@ -1,6 +1,7 @@
 /** The path of every view, in the order of the navigation. The server sends the same document at each of them. */
 export const DASHBOARD_PATHS = {
   overview: '/',
+  payments: '/payments',
   webhooks: '/webhooks',
   endpoints: '/endpoints',
   coverage: '/coverage',
@@ -15,6 +16,17 @@ export const DASHBOARD_PATHS = {
 export function endpointPath(endpointId: string): string {
   return `${DASHBOARD_PATHS.endpoints}/${encodeURIComponent(endpointId)}`;
 }
+
+/** The page of one payment. */
+export function paymentPath(paymentId: string): string {
+  return `${DASHBOARD_PATHS.payments}/${encodeURIComponent(paymentId)}`;
+}
+
+/** Paths with an id, as the server routes them. */
+export const DETAIL_PATHS = {
+  endpoint: `${DASHBOARD_PATHS.endpoints}/{endpointId}`,
+  payment: `${DASHBOARD_PATHS.payments}/{paymentId}`,
+} as const;
 
 export type ViewName = keyof typeof DASHBOARD_PATHS;
 

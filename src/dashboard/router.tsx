@@ -29,7 +29,7 @@ export function urlFor(path: string, values: QueryValues = {}): string {
 
 type HistoryChange = 'push' | 'replace';
 
-function navigate(url: string, change: HistoryChange = 'push'): void {
+export function navigate(url: string, change: HistoryChange = 'push'): void {
   if (change === 'push') history.pushState(null, '', url);
   else history.replaceState(null, '', url);
   route.set(readLocation());

@@ -1,12 +1,14 @@
 import type { FunctionComponent, VNode } from 'preact';
 import type { IconName } from './components/icon.tsx';
-import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
+import { DASHBOARD_PATHS, DETAIL_PATHS, type ViewName } from './paths.ts';
 import { Coverage } from './views/coverage/index.tsx';
 import { Deliveries } from './views/deliveries/index.tsx';
 import { EndpointView } from './views/endpoints/endpoint/index.tsx';
 import { Endpoints } from './views/endpoints/index.tsx';
 import { Events } from './views/events/index.tsx';
 import { Overview } from './views/overview/index.tsx';
+import { Payments } from './views/payments/index.tsx';
+import { PaymentView } from './views/payments/payment/index.tsx';
 import { Reconciliation } from './views/reconciliation/index.tsx';
 import { Secrets } from './views/secrets/index.tsx';
 import { Settings } from './views/settings/index.tsx';
@@ -17,6 +19,7 @@ type ViewEntry = { readonly label: string; readonly icon: IconName; readonly Vie
 /** The view at each path of the dashboard. */
 export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   overview: { label: 'Overview', icon: 'overview', View: Overview },
+  payments: { label: 'Payments', icon: 'payments', View: Payments },
   webhooks: { label: 'Webhooks', icon: 'webhooks', View: Webhooks },
   endpoints: { label: 'Endpoints', icon: 'endpoints', View: Endpoints },
   coverage: { label: 'Coverage', icon: 'coverage', View: Coverage },
@@ -29,13 +32,27 @@ export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
 
 export const VIEW_NAMES = Object.keys(DASHBOARD_PATHS) as ViewName[];
 
-const ENDPOINT_PATH = new RegExp(`^${DASHBOARD_PATHS.endpoints}/([^/]+)$`);
+/** The page of one thing, and the entry of the navigation that it belongs to. */
+type Detail = { readonly path: RegExp; readonly name: ViewName; readonly content: (id: string) => VNode };
+
+const DETAILS: readonly Detail[] = [
+  {
+    path: pathOf(DETAIL_PATHS.endpoint),
+    name: 'endpoints',
+    content: (id) => <EndpointView key={id} endpointId={id} />,
+  },
+  { path: pathOf(DETAIL_PATHS.payment), name: 'payments', content: (id) => <PaymentView key={id} paymentId={id} /> },
+];
+
+function pathOf(route: string): RegExp {
+  return new RegExp(`^${route.replace(/\{\w+\}/, '([^/]+)')}$`);
+}
 
 /** What a path of the dashboard shows, and which entry of the navigation it belongs to. An unknown path shows the overview. */
 export function viewAt(path: string): { name: ViewName; content: VNode } {
-  const endpointId = ENDPOINT_PATH.exec(path)?.[1];
-  if (endpointId !== undefined) {
-    return { name: 'endpoints', content: <EndpointView key={path} endpointId={decodeURIComponent(endpointId)} /> };
+  for (const detail of DETAILS) {
+    const id = detail.path.exec(path)?.[1];
+    if (id !== undefined) return { name: detail.name, content: detail.content(decodeURIComponent(id)) };
   }
   const name = VIEW_NAMES.find((view) => DASHBOARD_PATHS[view] === path) ?? 'overview';
   const { View } = VIEWS[name];

@@ -19,3 +19,19 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 export function networkName(networkId: number): string {
   return NAMES.get(networkId) ?? `Network ${networkId}`;
 }
+
+const EXPLORERS: ReadonlyMap<number, string> = new Map([
+  [1, 'https://etherscan.io'],
+  [10, 'https://optimistic.etherscan.io'],
+  [56, 'https://bscscan.com'],
+  [137, 'https://polygonscan.com'],
+  [8453, 'https://basescan.org'],
+  [42161, 'https://arbiscan.io'],
+  [42220, 'https://celoscan.io'],
+]);
+
+/** The page of a transaction in a public explorer; null for networks without a known one. */
+export function explorerUrl(networkId: number, transactionHash: string): string | null {
+  const explorer = EXPLORERS.get(networkId);
+  return explorer === undefined ? null : `${explorer}/tx/${encodeURIComponent(transactionHash)}`;
+}

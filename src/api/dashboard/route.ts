@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/problems.ts';
-import { ASSET_PATH, DASHBOARD_PATHS } from '../../dashboard/paths.ts';
+import { ASSET_PATH, DASHBOARD_PATHS, DETAIL_PATHS } from '../../dashboard/paths.ts';
 import { version } from '../../version.ts';
 import { bundleDashboard, type DashboardFile } from './bundle.ts';
 import { ASSET_HEADERS, DASHBOARD_HEADERS } from './headers.ts';
@@ -52,7 +52,7 @@ export function dashboardFiles(processor: string): Readonly<Record<string, Respo
   };
   return {
     ...Object.fromEntries(Object.values(DASHBOARD_PATHS).map((path) => [path, sendDocument])),
-    [`${DASHBOARD_PATHS.endpoints}/{endpointId}`]: sendDocument,
+    ...Object.fromEntries(Object.values(DETAIL_PATHS).map((path) => [path, sendDocument])),
     [`${ASSET_PATH}/{file}`]: sendAsset,
   };
 }

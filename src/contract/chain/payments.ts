@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_WEBHOOKS_SHOWN } from '../../domain/chain/payments.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
 import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
@@ -28,10 +29,9 @@ export const TIMELINE_STEPS = [
   'delivered',
 ] as const;
 
-export const MAX_TIMELINE_SHOWN = 200;
 /** Counting more matches takes longer than reading a page. */
 export const MAX_PAYMENTS_COUNTED = 10_000;
-export const MAX_WEBHOOKS_SHOWN = 100;
+export const MAX_TIMELINE_SHOWN = 200;
 
 const count = z.int().min(0);
 const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
@@ -69,15 +69,15 @@ const paymentFields = {
   amountBase: text('The amount in the smallest unit of the token. Null if only a sender stated the amount.'),
   token: z.strictObject({
     address: text('Address of the token. A symbol proves nothing, because anyone can choose it.'),
-    decimals: z.int().nullable().meta({ description: 'Decimals that the token states.' }),
-  }),
     symbol: text(
       'Symbol for people to read, at most 32 characters. Unless `isListed` is true, the token chose it: compare the address.',
     ),
-  payer: text('Account that paid, if the log proves it.'),
+    decimals: z.int().nullable().meta({ description: 'Decimals that the token states.' }),
     isListed: z
       .boolean()
       .meta({ description: 'Whether the address is on the built-in list, so that the symbol is verified.' }),
+  }),
+  payer: text('Account that paid, if the log proves it.'),
   payee: text('Account that was paid, if the log proves it.'),
   transactionHash: z.string().meta({ description: 'The transaction.' }),
   blockNumber: z.int().nullable().meta({ description: 'Block of the transaction. Null before it is in one.' }),

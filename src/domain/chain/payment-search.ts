@@ -17,9 +17,15 @@ const ADDRESS = /^(?:0x)?([0-9a-f]{40})$/i;
 /** The id of a payment, or the id of an event about it, which begins with the id of the fact. */
 const PAYMENT = /^((?:pay|fct)_[a-z0-9]{26})(?:_\w*)?$/;
 
-export function readPaymentSearch(text: string): PaymentSearch {
+/** The transaction that a text names, in lower case with its prefix; null for any other text. */
+export function transactionHashIn(text: string): string | null {
   const digits = TRANSACTION.exec(text)?.[1];
-  if (digits !== undefined) return { by: 'transaction', hash: `0x${digits.toLowerCase()}` };
+  return digits === undefined ? null : `0x${digits.toLowerCase()}`;
+}
+
+export function readPaymentSearch(text: string): PaymentSearch {
+  const hash = transactionHashIn(text);
+  if (hash !== null) return { by: 'transaction', hash };
   const address = ADDRESS.exec(text)?.[1];
   if (address !== undefined) return { by: 'address', address: `0x${address.toLowerCase()}` };
   const factId = factIdOfPayment(PAYMENT.exec(text)?.[1] ?? '');

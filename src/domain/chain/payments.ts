@@ -6,6 +6,9 @@ import { TRANSFER } from './facts.ts';
 
 const PAYMENT_KINDS: ReadonlySet<string> = new Set([TRANSFER, 'TransferProcessed', 'TransferFinalized']);
 
+/** The webhooks of one payment that the API shows. */
+export const MAX_WEBHOOKS_SHOWN = 100;
+
 const FACT_PREFIX = 'fct_';
 const PAYMENT_PREFIX = 'pay_';
 

@@ -4,6 +4,7 @@ import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Pager } from '../../components/lists/pager.tsx';
+import { TransactionNotice, withTransaction } from '../../components/search/transaction-notice.tsx';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
 import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
@@ -39,7 +40,7 @@ export function Deliveries() {
   const stillBecause = whyStill(query);
   const { list, isReading } = useIsReading();
   // Passed on as text, unchecked: the server reports what is wrong with it.
-  const parameters: Record<string, string> = { ...filters, ...pick(query, ['payload', ...PAGING]) };
+  const parameters = withTransaction({ ...filters, ...pick(query, ['payload', ...PAGING]) });
   const following = on && stillBecause === null;
   const { shown, problem, loading, showLatest } = useDeliveryList(
     parameters as DeliveryListQuery,
@@ -81,6 +82,7 @@ export function Deliveries() {
       </div>
       <div class={opened === null ? 'split' : 'split split-open'}>
         <div class="split-list" ref={list}>
+          <TransactionNotice text={filters.q} />
           {shown !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
           <NewDeliveries count={shown?.newer ?? 0} show={catchUp} />
           {shown === null && problem !== null ? <Failure problem={problem} reload={showLatest} /> : null}

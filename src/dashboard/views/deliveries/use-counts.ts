@@ -1,5 +1,6 @@
 import type { DeliveryCounts, DeliveryCountsQuery } from '../../../client/deliveries.ts';
 import { isPermanent, paybell } from '../../api.ts';
+import { withTransaction } from '../../components/search/transaction-notice.tsx';
 import { usePolling } from '../../live.ts';
 import { useResponse } from '../../use-response.ts';
 import type { FilterValues } from './filters/filter-fields.tsx';
@@ -11,7 +12,7 @@ const POLL_MS = 5_000;
 export function useDeliveryCounts(filters: FilterValues, live: boolean): DeliveryCounts | null {
   const { status: _, ...rest } = filters;
   // Passed on as text, as the list does it.
-  const others: Record<string, string> = rest;
+  const others = withTransaction(rest);
   const key = JSON.stringify(others);
   const { data, problem, loading, reload } = useResponse(key, async (signal) => ({
     key,

@@ -3,6 +3,7 @@ import type { Endpoint, EndpointListQuery } from '../../../client/endpoints.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { isPermanent, paybell } from '../../api.ts';
 import { Pager } from '../../components/lists/pager.tsx';
+import { TransactionNotice } from '../../components/search/transaction-notice.tsx';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
 import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
@@ -53,6 +54,7 @@ export function Endpoints() {
         <LiveSwitch />
       </ViewHead>
       <Filters query={query} filtered={filtered} />
+      <TransactionNotice text={query.get('postUrl') ?? query.get('host') ?? undefined} />
       {list.data === null && list.problem !== null ? <Failure problem={list.problem} reload={list.reload} /> : null}
       {list.data !== null && list.problem !== null ? <ProblemAlert problem={list.problem} /> : null}
       {list.data === null && list.problem === null ? <Loading what="endpoints" /> : null}

@@ -1,9 +1,9 @@
 import type { ApiProblem } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
+import { SearchField } from '../../components/search/search-field.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { changeQuery, Link, urlFor } from '../../router.tsx';
 import { FilterFields, type FilterName, type FilterValues } from '../deliveries/filters/filter-fields.tsx';
-import { SearchField } from '../deliveries/filters/search-field.tsx';
 import { TimePresets } from '../deliveries/filters/time-presets.tsx';
 
 /** The filters of the list operation under their API names. */
@@ -36,7 +36,11 @@ export function EventFilters({ query, values, unmatched, busy, problem }: Filter
   return (
     <search class="delivery-filters">
       <div class="filters">
-        <SearchField q={values.q} placeholder="ID of an event, transfer or agreement" {...{ busy, problem }} />
+        <SearchField
+          q={values.q}
+          placeholder="ID of an event, transfer or agreement, or a transaction"
+          {...{ busy, problem }}
+        />
         <TimePresets range={range} since={values.since} until={values.until} />
       </div>
       <div class="filters">

@@ -3,6 +3,7 @@ import type { Event, EventListQuery } from '../../../client/events/events.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { isPermanent, paybell } from '../../api.ts';
 import { Pager } from '../../components/lists/pager.tsx';
+import { TransactionNotice, withTransaction } from '../../components/search/transaction-notice.tsx';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
 import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
@@ -31,10 +32,10 @@ export function Events() {
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
   const { list, isReading } = useIsReading();
   const response = useResponse(JSON.stringify(parameters), (signal) =>
-    paybell().events.list(parameters as EventListQuery, { signal }),
+    paybell().events.list(withTransaction(parameters) as EventListQuery, { signal }),
   );
   const { data, problem, isStale, reload } = response;
-  const countQuery: Record<string, string> = { ...filters, matched: 'false', limit: '1' };
+  const countQuery = withTransaction({ ...filters, matched: 'false', limit: '1' });
   const missed = useResponse(JSON.stringify(filters), (signal) =>
     paybell().events.list(countQuery as EventListQuery, { signal }),
   );
@@ -62,6 +63,7 @@ export function Events() {
         problem={problem}
       />
       <div ref={list}>
+        <TransactionNotice text={filters.q} />
         {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
         {data === null && problem === null ? <Loading what="events" /> : null}
         {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}

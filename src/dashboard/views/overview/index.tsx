@@ -23,6 +23,7 @@ import { Chart } from './charts/chart.tsx';
 import { backlogChart, chartsOf } from './charts/series.ts';
 import { Destinations } from './destinations.tsx';
 import { Networks } from './networks.tsx';
+import { PaymentSearch } from './payment-search.tsx';
 import { Tiles } from './tiles.tsx';
 import { useBacklog } from './use-backlog.ts';
 import { type PeriodCounts, useCounts, usePeriodCounts } from './use-counts.ts';
@@ -93,6 +94,7 @@ export function Overview() {
           ))}
         </nav>
       </ViewHead>
+      {destination === null ? <PaymentSearch /> : null}
       {destination === null ? (
         <Attention
           stats={data}

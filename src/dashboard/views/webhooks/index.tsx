@@ -5,6 +5,7 @@ import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Pager } from '../../components/lists/pager.tsx';
+import { TransactionNotice } from '../../components/search/transaction-notice.tsx';
 import { Failure, Loading } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { useObservable } from '../../observable.ts';
@@ -57,6 +58,7 @@ export function Webhooks() {
       </ViewHead>
       <SuspendedBanner coverage={coverage.data} />
       <Filters query={query} coverage={coverage.data} filtered={filtered} />
+      <TransactionNotice text={query.get('webhookId') ?? undefined} />
       {list.data === null && list.problem !== null ? <Failure problem={list.problem} reload={list.reload} /> : null}
       {list.data === null && list.problem === null ? <Loading what="webhooks" /> : null}
       {list.data === null ? null : list.data.webhooks.length > 0 ? (

@@ -1,7 +1,8 @@
-import { MAX_WEBHOOKS_SHOWN, type PaymentDetail, type WebhookStatus } from '../../../contract/chain/payments.ts';
+import type { PaymentDetail, WebhookStatus } from '../../../contract/chain/payments.ts';
 import type { Delivery } from '../../../contract/deliveries.ts';
 import { kindsOf } from '../../../domain/chain/facts.ts';
 import { defaultFinality, finalityText } from '../../../domain/chain/finality.ts';
+import { MAX_WEBHOOKS_SHOWN } from '../../../domain/chain/payments.ts';
 import { deliveryHex, MAX_ROUND } from '../../../domain/ids.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { entityKey, Parameters, type RowOf } from '../../database/sql.ts';

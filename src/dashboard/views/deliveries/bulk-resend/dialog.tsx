@@ -4,6 +4,7 @@ import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { withTransaction } from '../../../components/search/transaction-notice.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
 import { ProblemAlert } from '../../../components/view/states.tsx';
 import { changeQuery } from '../../../router.tsx';
@@ -22,8 +23,8 @@ export function BulkResendDialog({ initial, onClose }: DialogProps) {
   );
   const [rejection, setRejection] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
-  const match = Object.fromEntries(Object.entries(values)) as DeliveryMatch;
-  const search = new URLSearchParams(values).toString();
+  const match = withTransaction(values) as DeliveryMatch;
+  const search = new URLSearchParams(withTransaction(values)).toString();
   const count = useResponse(search, (signal) => paybell().deliveries.countRedelivering(match, { signal }));
   const total = count.loading || count.problem !== null ? null : (count.data?.totalResults ?? null);
   const problem = rejection ?? count.problem;

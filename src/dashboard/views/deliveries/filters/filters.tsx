@@ -1,9 +1,9 @@
 import type { DeliveryCounts } from '../../../../client/deliveries.ts';
 import type { ApiProblem } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
+import { SearchField } from '../../../components/search/search-field.tsx';
 import { changeQuery } from '../../../router.tsx';
 import { FILTER_NAMES, FilterFields, type FilterName, type FilterValues } from './filter-fields.tsx';
-import { SearchField } from './search-field.tsx';
 import { StatusTabs } from './status-tabs.tsx';
 import { TimePresets } from './time-presets.tsx';
 
@@ -43,7 +43,7 @@ export function DeliveryFilters({ query, values, counts, busy, problem }: Filter
         <SearchField
           q={values.q}
           payload={payload}
-          placeholder="ID of a transfer or event, URL or host"
+          placeholder="ID of a transfer or event, transaction, URL or host"
           {...{ busy, problem }}
         />
         <TimePresets range={range} since={values.since} until={values.until} />

@@ -1,6 +1,6 @@
-import { type ApiProblem, inputError } from '../../../api.ts';
-import { Field } from '../../../components/field.tsx';
-import { changeQuery } from '../../../router.tsx';
+import { type ApiProblem, inputError } from '../../api.ts';
+import { changeQuery } from '../../router.tsx';
+import { Field } from '../field.tsx';
 import { useTypedText } from './use-typed-text.ts';
 
 type SearchFieldProps = {

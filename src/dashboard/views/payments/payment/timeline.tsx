@@ -1,0 +1,87 @@
+import type { PaymentDetail, PaymentTimelineEntry } from '../../../../client/chain/payments.ts';
+import { Icon, type IconName } from '../../../components/icon.tsx';
+import { ClockTime, Time } from '../../../components/values/time.tsx';
+import { DASHBOARD_PATHS } from '../../../paths.ts';
+import { Link, urlFor } from '../../../router.tsx';
+import { countText, waitText } from '../words.ts';
+
+type Display = { readonly title: string; readonly mark: string; readonly icon: IconName };
+
+const STEPS: Readonly<Record<PaymentTimelineEntry['what'], Display>> = {
+  waiting: { title: 'Announced, not in a block yet', mark: 'neutral', icon: 'clock' },
+  seen: { title: 'Seen in', mark: 'neutral', icon: 'check' },
+  moved: { title: 'Moved to', mark: 'warning', icon: 'retry' },
+  lost: { title: 'Lost: gone from', mark: 'warning', icon: 'alert' },
+  back: { title: 'Back in', mark: 'neutral', icon: 'check' },
+  final: { title: 'Final in', mark: 'good', icon: 'double' },
+  retracted: { title: 'Retracted', mark: 'bad', icon: 'undo' },
+  event: { title: 'accepted', mark: 'neutral', icon: 'events' },
+  delivered: { title: 'delivered', mark: 'good', icon: 'deliveries' },
+};
+
+const WITH_BLOCK: readonly PaymentTimelineEntry['what'][] = ['seen', 'moved', 'lost', 'back', 'final'];
+const number = new Intl.NumberFormat();
+
+/** Every step of a payment, oldest first, and the step that it waits for. */
+export function PaymentTimeline({ payment }: { payment: PaymentDetail }) {
+  const { timeline, waitsFor, webhooks, events } = payment;
+  const kinds = new Map(events.map(({ eventId, event }) => [eventId, event]));
+  const urls = new Map(webhooks.map(({ webhookId, postUrl }) => [webhookId, postUrl]));
+  return (
+    <ol class="timeline" aria-label="Steps of the payment">
+      {timeline.map((entry, index) => (
+        <Step
+          key={index}
+          entry={entry}
+          kind={kinds.get(entry.eventId) ?? null}
+          isFirst={index === 0}
+          url={urls.get(entry.webhookId ?? '') ?? null}
+        />
+      ))}
+      {waitsFor === null ? null : (
+        <li class="timeline-entry">
+          <span class="timeline-mark timeline-next">
+            <Icon name="clock" size={12} />
+          </span>
+          <p>
+            <strong>{waitText(waitsFor, Date.now() / 1000)}</strong>
+          </p>
+          <p class="muted">
+            {countText(waitsFor.webhooks, 'webhook')} {waitsFor.webhooks === 1 ? 'waits' : 'wait'}
+          </p>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+type StepProps = { entry: PaymentTimelineEntry; kind: string | null; isFirst: boolean; url: string | null };
+
+function Step({ entry, kind, isFirst, url }: StepProps) {
+  const { what, date, eventId } = entry;
+  const { title, mark, icon } = STEPS[what];
+  return (
+    <li class="timeline-entry">
+      <span class={`timeline-mark timeline-${mark}`}>
+        <Icon name={icon} size={12} />
+      </span>
+      <p>
+        <strong>
+          {eventId === null ? null : (
+            <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })} title={eventId}>
+              {kind ?? 'Event'}
+            </Link>
+          )}{' '}
+          {title} {blockOf(entry)}
+        </strong>
+      </p>
+      <p class="muted">{isFirst ? <Time seconds={date} /> : <ClockTime milliseconds={date * 1000} />}</p>
+      {url === null ? null : <p class="small muted cut">to {url}</p>}
+    </li>
+  );
+}
+
+function blockOf({ what, blockNumber }: PaymentTimelineEntry): string {
+  if (!WITH_BLOCK.includes(what)) return '';
+  return blockNumber === null ? 'a block' : `block ${number.format(blockNumber)}`;
+}

@@ -1,0 +1,117 @@
+import type { Payment } from '../../../client/chain/payments.ts';
+import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { Address } from '../../components/values/address.tsx';
+import { Network } from '../../components/values/network.tsx';
+import { Time } from '../../components/values/time.tsx';
+import { paymentPath } from '../../paths.ts';
+import { Link } from '../../router.tsx';
+import { Amount } from './amount.tsx';
+import { PaymentState } from './state-badge.tsx';
+import { reachOf } from './words.ts';
+
+const COLUMNS: readonly Column<Payment>[] = [
+  {
+    name: 'state',
+    header: 'State',
+    width: '8.5rem',
+    narrow: { below: 'small', line: 'cell' },
+    cell: (payment) => <PaymentState payment={payment} />,
+  },
+  { name: 'amount', header: 'Amount', width: 'rest', cell: (payment) => <Paid payment={payment} /> },
+  {
+    name: 'parties',
+    header: 'From → to',
+    width: '19rem',
+    narrow: { below: 'wide', line: 'cell' },
+    cell: (payment) => <Parties payment={payment} />,
+  },
+  {
+    name: 'subject',
+    header: 'Agreement or transfer',
+    width: '11rem',
+    narrow: { below: 'medium' },
+    cell: ({ agreementId, transferId }) => <Subject id={agreementId ?? transferId} />,
+  },
+  {
+    name: 'reach',
+    header: 'Delivered',
+    width: '8rem',
+    narrow: { below: 'small', line: (payment) => <Reach payment={payment} /> },
+    cell: (payment) => <Reach payment={payment} />,
+  },
+  {
+    name: 'dateCreated',
+    header: 'Seen',
+    sort: 'desc',
+    width: '7rem',
+    narrowWidth: '5.75rem',
+    cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
+  },
+];
+
+type TableProps = { payments: readonly Payment[]; busy: boolean; query: URLSearchParams };
+
+export function PaymentTable({ payments, busy, query }: TableProps) {
+  return (
+    <DataTable
+      name="payments row-links"
+      caption="Payments"
+      columns={COLUMNS}
+      rows={payments}
+      keyOf={({ paymentId }) => paymentId}
+      {...{ busy, query }}
+    />
+  );
+}
+
+/** The link covers the whole row. */
+function Paid({ payment }: { payment: Payment }) {
+  return (
+    <>
+      <div class="cut">
+        <Link to={paymentPath(payment.paymentId)} class="row-link">
+          <Amount payment={payment} />
+        </Link>
+      </div>
+      <div class="cut small">
+        <Network networkId={payment.networkId} />
+      </div>
+    </>
+  );
+}
+
+function Parties({ payment: { payer, payee } }: { payment: Payment }) {
+  return (
+    <span class="parties small">
+      {payer === null ? <span class="muted">unknown</span> : <Address value={payer} label="payer" />}
+      <span class="muted" aria-hidden="true">
+        →
+      </span>
+      <span class="visually-hidden">to</span>
+      {payee === null ? <span class="muted">unknown</span> : <Address value={payee} label="payee" />}
+    </span>
+  );
+}
+
+function Subject({ id }: { id: string | null }) {
+  if (id === null) return <span class="muted">–</span>;
+  return (
+    <div class="cut small">
+      <code title={id}>{id}</code>
+    </div>
+  );
+}
+
+const number = new Intl.NumberFormat();
+
+function Reach({ payment }: { payment: Payment }) {
+  const { delivered, all } = reachOf(payment);
+  if (payment.state === 'retracted') return <span class="muted small">retracted</span>;
+  if (all === 0) return <span class="muted small">no webhook</span>;
+  return (
+    <span class="number small">
+      to {number.format(delivered)} of {number.format(all)}
+      {payment.deliveries.failed === 0 ? null : <span class="error-text"> · {payment.deliveries.failed} failed</span>}
+    </span>
+  );
+}
