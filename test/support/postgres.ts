@@ -47,6 +47,12 @@ export async function createPostgresDatabase({ isEmpty = false, isMigrated = fal
   return binary ? throughPooler(binary, url.href) : url.href;
 }
 
+/** A new database that is reached without a pooler. */
+export async function createDirectDatabase(): Promise<string> {
+  const url = await createPostgresDatabase();
+  return listenUrlOf(url) ?? url;
+}
+
 async function addDatabase(adminUrl: string, options = ''): Promise<URL> {
   const name = `paybell_test_${process.pid}_${++databases}`;
   const admin = new SQL(adminUrl, { max: 1, connectionTimeout: TEST_DEADLINE_MS / 1_000 });

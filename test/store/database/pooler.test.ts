@@ -4,7 +4,7 @@ import { MIGRATIONS, migrate } from '../../../src/store/database/migrate.ts';
 import { openPostgres } from '../../../src/store/database/postgres/postgres.ts';
 import { migrateStore } from '../../../src/store/open-store.ts';
 import { PgBouncer } from '../../support/pgbouncer.ts';
-import { createPostgresDatabase } from '../../support/postgres.ts';
+import { createDirectDatabase, createPostgresDatabase } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 import { needs, PGBOUNCER, settingOf } from '../../support/requirements.ts';
 import { until } from '../../support/until.ts';
@@ -113,7 +113,7 @@ describe('a pooler before PostgreSQL', () => {
 });
 
 test('without a pooler, every connection has its timeouts', async () => {
-  const db = await openPostgres({ url: await createPostgresDatabase(), pool: 8 });
+  const db = await openPostgres({ url: await createDirectDatabase(), pool: 8 });
   const sql = `select current_setting('statement_timeout') as timeout`;
   expect(await db.get(sql)).toEqual({ timeout: TIMEOUT });
   expect(await db.transaction((queries) => queries.get(sql))).toEqual({ timeout: TIMEOUT });
@@ -121,7 +121,7 @@ test('without a pooler, every connection has its timeouts', async () => {
 });
 
 test('without a pooler, every connection has JIT off: single reads, transactions and snapshots', async () => {
-  const db = await openPostgres({ url: await createPostgresDatabase(), pool: 8 });
+  const db = await openPostgres({ url: await createDirectDatabase(), pool: 8 });
   expect(await db.get('show jit')).toEqual({ jit: 'off' });
   expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
   expect(await db.snapshot((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });

@@ -5,7 +5,7 @@ import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { freePort } from '../../support/free-port.ts';
-import { createPostgresDatabase, TEST_DEADLINE_MS } from '../../support/postgres.ts';
+import { createDirectDatabase, createPostgresDatabase, TEST_DEADLINE_MS } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -91,7 +91,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
   let db: Database;
 
   beforeAll(async () => {
-    url = new URL(await createPostgresDatabase());
+    url = new URL(await createDirectDatabase());
     db = await openDatabase({ engine: 'postgres', url: url.href, deadlineMs: 60_000 });
   });
 
