@@ -46,10 +46,10 @@ export async function bringForward(db: Database, schedule: Schedule, occasion: O
  * first attempt can have is left from before a step that no instance saw.
  */
 export async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<void> {
-  const { nowMs } = db.dialect;
+  const nowMs = await readNowMs(db, db.dialect);
   const limitMs = occasion === 'step' ? 0 : MAX_BACKOFF_MS;
-  const isWaiting = `(wait_ms > ${nowMs} + ${limitMs} and phase <> '${WATCHING}')`;
-  const firstMs = `${nowMs} + ${Math.ceil((schedule[0] ?? 0) * JITTERED)}`;
+  const isWaiting = `(wait_ms > ${nowMs + limitMs} and phase <> '${WATCHING}')`;
+  const firstMs = nowMs + Math.ceil((schedule[0] ?? 0) * JITTERED);
   const isDueLate = `(due_ms is not null and due_ms > ${firstMs})`;
   const entities = await db.all<{ entity_id: SqlUuid }>(
     `select distinct entity_id from tasks where ${isWaiting} or ${isDueLate} limit ${ENTITIES_WITH_TASKS}`,

@@ -54,7 +54,17 @@ async function live(db: Database): Promise<string> {
   for (const delivery of await claim(db, entityId)) await record(db, attemptThat('failed', delivery));
   await redeliver(db, entityId, first.deliveryId);
   await markHeads(db, [{ entityId, webhookNo: first.webhookNo, isFailing: true }]);
+  const entity = entityKey(db.dialect, entityId);
+  const inADay = Date.now() + 24 * HOUR_MS;
+  await db.transaction((queries) =>
+    queries.run(
+      `insert into tasks (entity_id, no, kind, subject, entity, phase, cursor, wait_ms)
+       values ($1, $1, 'retract', $1, '', 'ending', '', $2)`,
+      [entity, inADay],
+    ),
+  );
   await bringForward(db, [0], 'step');
+  await db.transaction((queries) => queries.run('delete from tasks where entity_id = $1', [entity]));
   await auditPage(db, [0], FIRST_ROW);
   await alertFailingEndpoints(db);
   await alertRecoveredEndpoints(db);
