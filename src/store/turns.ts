@@ -1,10 +1,20 @@
+import { BoundedMap } from '../bounded-map.ts';
+
+/** An entity that is forgotten counts as one that was never served. */
+const MAX_REMEMBERED = 10_000;
+
 /**
  * Items of several entities that wait for something they share. The entities take turns: the entity that was served longest ago is
  * next, with the item that has waited longest. An entity with thousands of items delays another one by one item.
  */
 export class Turns<Item> {
-  /** The entities in the order of their turns. A list is never empty. */
+  /** A list is never empty. */
   readonly #waiting = new Map<string, Item[]>();
+  /** The entities that wait, in the order of their turns. */
+  readonly #order: string[] = [];
+  /** When each entity was last served, as a count of all items served. */
+  readonly #servedAt = new BoundedMap<string, number>(MAX_REMEMBERED);
+  #served = 0;
   #size = 0;
 
   /** How many items wait, of one entity or of all. */
@@ -23,9 +33,13 @@ export class Turns<Item> {
 
   push(entityId: string, item: Item): void {
     const own = this.#waiting.get(entityId);
-    if (own === undefined) this.#waiting.set(entityId, [item]);
-    else own.push(item);
     this.#size++;
+    if (own !== undefined) {
+      own.push(item);
+      return;
+    }
+    this.#waiting.set(entityId, [item]);
+    this.#enter(entityId);
   }
 
   /** The next items in their turns, of one entity or of all. They stay until they are removed. */
@@ -34,8 +48,8 @@ export class Turns<Item> {
     const items: Item[] = [];
     const most = Math.min(count, this.#size);
     for (let round = 0; items.length < most; round++) {
-      for (const own of this.#waiting.values()) {
-        const item = own[round];
+      for (const entity of this.#order) {
+        const item = this.#waiting.get(entity)?.[round];
         if (item !== undefined) items.push(item);
         if (items.length === most) break;
       }
@@ -45,24 +59,39 @@ export class Turns<Item> {
 
   /** Removes an item that was served: the entity's next turn comes after the turns of all others. */
   served(entityId: string, item: Item): void {
-    const own = this.#waiting.get(entityId);
-    if (own === undefined || !this.#remove(entityId, own, item) || own.length === 0) return;
-    this.#waiting.delete(entityId);
-    this.#waiting.set(entityId, own);
+    this.remove(entityId, item);
+    this.noteServed(entityId);
+  }
+
+  /** For an entity that was served without waiting. */
+  noteServed(entityId: string): void {
+    this.#servedAt.set(entityId, ++this.#served);
+    if (!this.#waiting.has(entityId)) return;
+    this.#leave(entityId);
+    this.#order.push(entityId);
   }
 
   /** Removes an item that does not wait any longer. The turns stay as they are. */
   remove(entityId: string, item: Item): void {
     const own = this.#waiting.get(entityId);
-    if (own !== undefined) this.#remove(entityId, own, item);
-  }
-
-  #remove(entityId: string, own: Item[], item: Item): boolean {
-    const index = own.indexOf(item);
-    if (index === -1) return false;
+    const index = own?.indexOf(item) ?? -1;
+    if (own === undefined || index === -1) return;
     own.splice(index, 1);
     this.#size--;
-    if (own.length === 0) this.#waiting.delete(entityId);
-    return true;
+    if (own.length > 0) return;
+    this.#waiting.delete(entityId);
+    this.#leave(entityId);
+  }
+
+  /** After the entities that were served before it, or that were never served and came first. */
+  #enter(entityId: string): void {
+    const servedAt = this.#servedAt.get(entityId) ?? 0;
+    const place = this.#order.findIndex((other) => (this.#servedAt.get(other) ?? 0) > servedAt);
+    if (place === -1) this.#order.push(entityId);
+    else this.#order.splice(place, 0, entityId);
+  }
+
+  #leave(entityId: string): void {
+    this.#order.splice(this.#order.indexOf(entityId), 1);
   }
 }

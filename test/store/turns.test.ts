@@ -40,13 +40,30 @@ test('an entity that comes later is next after the entities that were served bef
   expect(serve(turns, 4)).toBe('b1 c1 a2 a3');
 });
 
+test('an entity that waits again after it was served comes after entities that were served before it', () => {
+  const turns = waiting({ a: 3, b: 3 });
+  expect(serve(turns, 1)).toBe('a1');
+  turns.push('c', { entityId: 'c', no: 1 });
+  expect(serve(turns, 2)).toBe('b1 c1');
+  turns.push('c', { entityId: 'c', no: 2 });
+  turns.push('d', { entityId: 'd', no: 1 });
+  expect(serve(turns, 9)).toBe('d1 a2 b2 c2 a3 b3');
+});
+
+test('an entity that was served without waiting comes after the others', () => {
+  const turns = waiting({ a: 2, b: 2 });
+  turns.noteServed('a');
+  turns.noteServed('c');
+  turns.push('c', { entityId: 'c', no: 1 });
+  expect(serve(turns, 9)).toBe('b1 a1 c1 b2 a2');
+});
+
 test('an item that gives up is skipped and changes no turn', () => {
   const turns = new Turns<Item>();
   const items = [1, 2].flatMap((no) => ['a', 'b'].map((entityId) => ({ entityId, no })));
   for (const item of items) turns.push(item.entityId, item);
   const [first] = items;
   if (first !== undefined) turns.remove('a', first);
-  if (first !== undefined) turns.served('a', first);
   expect([turns.sizeOf(), turns.sizeOf('a'), turns.sizeOf('unknown')]).toEqual([3, 1, 0]);
   expect(serve(turns, 9)).toBe('a2 b1 b2');
   expect([turns.sizeOf(), turns.next(1)]).toEqual([0, []]);

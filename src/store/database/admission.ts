@@ -31,8 +31,10 @@ export class Semaphore {
 
   /** The returned function admits the next caller; call it exactly once. Callers without an entity share a turn. */
   async enter(deadlineMs: number, entityId = ''): Promise<() => void> {
-    if (this.#free > 0) this.#free--;
-    else await this.#wait(deadlineMs, entityId);
+    if (this.#free > 0) {
+      this.#free--;
+      this.#waiting.noteServed(entityId);
+    } else await this.#wait(deadlineMs, entityId);
     return () => this.#leave();
   }
 
