@@ -22,6 +22,21 @@ async function guarantees(): Promise<string[][]> {
   );
 }
 
+test('every resource that entities share has a limit, turns, a test that exists and a figure', async () => {
+  const page = await Bun.file(resolve(ROOT, 'docs/security.md')).text();
+  const table = page.split('\n\n').find((part) => part.startsWith('| Resource | Limit for one entity | Turns |')) ?? '';
+  const rows = table.trim().split('\n').slice(2);
+  expect(rows.length).toBeGreaterThanOrEqual(13);
+  for (const row of rows) {
+    const cells = row.slice(1, -1).split('|');
+    expect([row, cells.length]).toEqual([row, 5]);
+    for (const cell of cells) expect(cell.trim()).not.toBe('');
+    const files = [...(cells[3] ?? '').matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) expect([file, await Bun.file(resolve(ROOT, file)).exists()]).toEqual([file, true]);
+  }
+});
+
 describe('every guarantee of docs/security.md', () => {
   test('is a row of three columns', async () => {
     const rows = await guarantees();
