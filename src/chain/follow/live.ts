@@ -6,7 +6,7 @@ import type { Header, Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
-import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
+import { datedBy, hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, inOrder, missingFacts, positionOf } from './compare.ts';
 import { firstLook } from './first-look.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
@@ -110,7 +110,7 @@ async function readByHash(poll: Poll, node: Node, { head }: Look, { from, to, tr
   const wanted = { from, to, sources, check: null, blockHash: head.hash, transactions, contractsPerCall };
   const reading = await readBlocks(node, wanted);
   hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
-  return isRefusal(reading) ? null : { ...reading, header: head };
+  return isRefusal(reading) ? null : { ...reading, logs: datedBy(head, reading.logs), header: head };
 }
 
 type SureReading = Reading & { readonly header: Header };

@@ -57,9 +57,11 @@ export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | 
   if (await isCutOff(node, counts, purpose)) return refused(node, asked, 'refused');
   if (filters.length > 0) node.logRange.noteSuccess(asked, Math.max(...lists.map(({ length }) => length)));
   const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
+  const checked = header === null ? null : outcomes.value(header);
+  const logs = checkedLogs(node, lists.flat());
   return {
-    header: header === null ? null : outcomes.value(header),
-    logs: checkedLogs(node, lists.flat()),
+    header: checked,
+    logs: checked === null ? logs : datedBy(checked, logs),
     receipts: new Map(receipts.map(({ hash, call }) => [hash, outcomes.value(call)])),
   };
 }
@@ -118,6 +120,11 @@ async function sendUnlessTooLarge(
     if (error instanceof RpcFailure && error.kind === 'too_large') return null;
     throw error;
   }
+}
+
+/** The logs with the date of their block. Not every node sends it with a log, and the header of the block has it too. */
+export function datedBy({ hash, timestampS }: Header, logs: readonly Log[]): Log[] {
+  return logs.map((log) => (log.blockS === undefined && log.blockHash === hash ? { ...log, blockS: timestampS } : log));
 }
 
 /** Each log once. A node whose logs name two blocks of one number, or of one transaction, is not to be believed. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hashesOf } from '../../../../src/chain/follow/blocks/read-blocks.ts';
+import { datedBy, hashesOf } from '../../../../src/chain/follow/blocks/read-blocks.ts';
 import type { Log } from '../../../../src/chain/rpc/types.ts';
 
 const log = (blockNumber: number, blockHash: string, transactionHash: string): Log => ({
@@ -19,4 +19,11 @@ test('the blocks that logs name are those of one fork', () => {
 test('logs of two blocks of one number, or of one transaction in two blocks, are of none', () => {
   expect(hashesOf([log(1, 'a', 't1'), log(1, 'b', 't2')])).toBeNull();
   expect(hashesOf([log(1, 'a', 't1'), log(2, 'b', 't1')])).toBeNull();
+});
+
+test('a log without a date takes it from the header of its own block alone', () => {
+  const header = { number: 2, hash: 'b', parentHash: 'a', timestampS: 1_763_168_398 };
+  const sent = { ...log(2, 'b', 't2'), blockS: 1_763_168_000 };
+  const dates = datedBy(header, [log(1, 'a', 't1'), log(2, 'b', 't3'), sent]).map(({ blockS }) => blockS);
+  expect(dates).toEqual([undefined, 1_763_168_398, 1_763_168_000]);
 });
