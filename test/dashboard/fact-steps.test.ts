@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test';
 import type { FactStep } from '../../src/client/chain/facts.ts';
 import { displayOf } from '../../src/dashboard/views/deliveries/panel/fact/steps.ts';
 
-const SEEN: FactStep = { state: 'seen', revision: 1, blockNumber: 7, blockHash: '0xa', logIndex: 0, dateCreated: 1 };
+const PLACE = { blockNumber: 7, blockHash: '0xa', logIndex: 0 };
+const SEEN: FactStep = { state: 'seen', revision: 1, ...PLACE, isDisputed: false, dateCreated: 1 };
+const DISPUTED: FactStep = { ...SEEN, isDisputed: true };
 const WAITING: FactStep = { ...SEEN, state: 'waiting', blockNumber: null, blockHash: null, logIndex: null };
 const LOST: FactStep = { ...SEEN, state: 'lost' };
 const RETRACTED: FactStep = { ...SEEN, state: 'retracted' };
@@ -19,6 +21,9 @@ test.each<[string, FactStep, FactStep | null]>([
   ['Retracted', RETRACTED, LOST],
   ['Seen again in block 9', { ...ELSEWHERE, revision: 2 }, RETRACTED],
   ['Seen again in block 7', { ...SEEN, revision: 2 }, RETRACTED],
+  ['Disputed: nodes disagree about block 7', DISPUTED, SEEN],
+  ['Nodes agree on block 7', SEEN, DISPUTED],
+  ['Moved to block 9', ELSEWHERE, DISPUTED],
   ['Final in block 7', { ...SEEN, state: 'final' }, SEEN],
 ])('a step of a payment is shown as %p', (title, step, previous) => {
   expect(displayOf(step, previous).title).toBe(title);

@@ -99,7 +99,13 @@ export const factListQuerySchema = z.strictObject({
 export type FactListQuery = z.output<typeof factListQuerySchema>;
 
 export const factStepSchema = z
-  .strictObject({ state, revision, ...position, dateCreated: date('When it was so') })
+  .strictObject({
+    state,
+    revision,
+    ...position,
+    isDisputed: z.boolean().meta({ description: 'Whether nodes disagreed about it then.' }),
+    dateCreated: date('When it was so'),
+  })
   .meta({ id: 'FactStep', description: 'A state that a fact had, and the block in which it stood.' });
 
 export const factEventSchema = z
@@ -142,6 +148,7 @@ export const factDetailSchema = z
           blockNumber: exampleFact.blockNumber,
           blockHash: exampleFact.blockHash,
           logIndex: exampleFact.logIndex,
+          isDisputed: false,
           dateCreated: 1763168400,
         },
       ],

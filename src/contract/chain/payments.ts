@@ -23,10 +23,13 @@ export const TIMELINE_STEPS = [
   'moved',
   'lost',
   'back',
+  'safe',
   'final',
+  'disputed',
   'retracted',
   'event',
   'delivered',
+  'failed',
 ] as const;
 
 /** Counting more matches takes longer than reading a page. */
@@ -213,11 +216,13 @@ export const timelineEntrySchema = z
     what: z.enum(TIMELINE_STEPS).meta({
       description:
         '`moved`: another block has the transaction now. `back`: it returned after it was lost or retracted. `event`: ' +
-        'Paybell accepted an event about it. `delivered`: a receiver has that event. The other values are states.',
+        'Paybell accepted an event about it. `delivered`: a receiver has that event. `failed`: all attempts to deliver it ' +
+        'failed. `disputed`: nodes disagree about it. `safe` is known if a webhook wants that finality. The other values ' +
+        'are states.',
     }),
     blockNumber: z.int().nullable().meta({ description: 'Block of the transaction at that time.' }),
-    eventId: text('The event of `event` and `delivered`.'),
-    webhookId: text('The webhook of `delivered`.'),
+    eventId: text('The event of `event`, `delivered` and `failed`.'),
+    webhookId: text('The webhook of `delivered` and `failed`.'),
   })
   .meta({ id: 'PaymentTimelineEntry' });
 

@@ -79,7 +79,8 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
     const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
     const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
     await updateFact(queries, next, { lostAtHead, nextAskBlock: isAsked ? 0 : null }, moment.nowMs);
-    if (next.state !== row.state || change.change !== 'judged') history.add(next);
+    const isSameStanding = next.state === row.state && next.isDisputed === row.isDisputed;
+    if (change.change !== 'judged' || !isSameStanding) history.add(next);
     rows.set(nameOf(change), next);
     if (next.isDisputed > row.isDisputed) disputed.push(next);
     if (change.change === 'retracted') retracted.push({ ...next, reason: change.reason ?? 'reorg' });
@@ -284,10 +285,14 @@ const NEW_HISTORY = historyTable.insertion([
   'blockNumber',
   'blockHash',
   'logIndex',
+  'isDisputed',
 ]);
 const lastColumns = historyTable.pick(['entityId', 'factId']);
 
-type Entry = Pick<FactRow, 'entityId' | 'factId' | 'state' | 'revision' | 'blockNumber' | 'blockHash' | 'logIndex'>;
+type Entry = Pick<
+  FactRow,
+  'entityId' | 'factId' | 'state' | 'revision' | 'blockNumber' | 'blockHash' | 'logIndex' | 'isDisputed'
+>;
 
 /** Gathers what is to be added to the history of facts. */
 class History {

@@ -89,6 +89,7 @@ export const historyTable = new Table('fact_history', {
   blockNumber: nullable(integer('block_number')),
   blockHash: nullable(text('block_hash')),
   logIndex: nullable(integer('log_index')),
+  isDisputed: integer('is_disputed'),
 });
 
 export const factEventTable = new Table('fact_events', {

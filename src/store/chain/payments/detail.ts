@@ -1,7 +1,8 @@
 import { MAX_TIMELINE_SHOWN, type PaymentDetail, type TimelineEntry } from '../../../contract/chain/payments.ts';
 import { factIdOfPayment } from '../../../domain/chain/payments.ts';
-import { timeOfHex } from '../../../domain/ids.ts';
-import type { Database, Queries } from '../../database/database.ts';
+import { hexIn, timeOfHex } from '../../../domain/ids.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
+import { chunks, entityKey, Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
 import { readFact } from '../read/facts.ts';
 import { readNetworkLevels } from './levels.ts';
@@ -50,6 +51,9 @@ function steps(history: History): TimelineEntry[] {
 }
 
 function whatHappened(step: History[number], before: History[number] | undefined): TimelineEntry['what'] {
+  if (step.isDisputed) return 'disputed';
+  // The nodes agree again, and the payment is where it was.
+  if (before?.isDisputed && step.blockHash === before.blockHash) return step.state;
   if (step.state !== 'seen' || before === undefined || before.state === 'waiting') return step.state;
   return before.state === 'lost' || before.state === 'retracted' ? 'back' : 'moved';
 }
@@ -61,15 +65,59 @@ async function deliverySteps(
   events: PaymentDetail['events'],
 ): Promise<TimelineEntry[]> {
   const entries: TimelineEntry[] = [];
-  for (const { eventId, deliveries } of events) {
+  const failed = events.flatMap(({ deliveries }) => deliveries.filter(({ status }) => status === 'failed'));
+  const failures = await readLastAttempts(
+    queries,
+    dialect,
+    entityId,
+    failed.map(({ deliveryId }) => deliveryId),
+  );
+  for (const { eventId, finality, deliveries } of events) {
     const no = eventId === null ? null : await findEventNo(queries, dialect, entityId, eventId);
     if (no === null) continue;
     const date = Math.floor(timeOfHex(no) / 1000);
+    // No other record has the moment at which the payment became safe.
+    if (finality === 'safe' && !entries.some(({ what }) => what === 'safe')) {
+      entries.push({ date, what: 'safe', blockNumber: null, eventId: null, webhookId: null });
+    }
     entries.push({ date, what: 'event', blockNumber: null, eventId, webhookId: null });
-    for (const { dateDelivered, webhookId } of deliveries) {
-      if (dateDelivered === null) continue;
-      entries.push({ date: dateDelivered, what: 'delivered', blockNumber: null, eventId, webhookId });
+    for (const { deliveryId, dateDelivered, webhookId } of deliveries) {
+      const failedS = failures.get(deliveryId);
+      if (dateDelivered !== null) {
+        entries.push({ date: dateDelivered, what: 'delivered', blockNumber: null, eventId, webhookId });
+      } else if (failedS !== undefined) {
+        entries.push({ date: failedS, what: 'failed', blockNumber: null, eventId, webhookId });
+      }
     }
   }
   return entries;
+}
+
+type LastAttempt = { id: SqlUuid; ended_ms: SqlInteger };
+
+/** When the last attempt of each delivery ended, in Unix seconds. A delivery with one attempt has it in its own row. */
+async function readLastAttempts(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  deliveryIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  const byHex = new Map(deliveryIds.map((id) => [hexIn(id), id]));
+  for (const chunk of chunks([...byHex.keys()])) {
+    const parameters = new Parameters(entityKey(dialect, entityId));
+    const ids = parameters.list(chunk.map((hex) => dialect.bindUuid(hex)));
+    const rows = await queries.all<LastAttempt>(
+      `select delivery_id as id, max(started_at_ms + duration_ms) as ended_ms from attempts
+       where entity_id = $1 and delivery_id in ${ids} group by delivery_id
+       union all select id, started_at_ms + duration_ms from deliveries
+       where entity_id = $1 and id in ${ids} and started_at_ms is not null`,
+      parameters.values,
+    );
+    for (const { id, ended_ms } of rows) {
+      const deliveryId = byHex.get(dialect.hexOf(id)) ?? '';
+      found.set(deliveryId, Math.max(found.get(deliveryId) ?? 0, Math.floor(Number(ended_ms) / 1000)));
+    }
+  }
+  return found;
 }

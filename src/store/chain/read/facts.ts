@@ -81,7 +81,7 @@ export async function readFact(db: Database, entityId: string, factId: string): 
 }
 
 const stepColumns = new Columns({
-  ...historyTable.pick(['state', 'revision', 'blockNumber', 'blockHash', 'logIndex']).shape,
+  ...historyTable.pick(['state', 'revision', 'blockNumber', 'blockHash', 'logIndex', 'isDisputed']).shape,
   dateCreated: seconds('at_ms'),
 });
 
@@ -92,7 +92,7 @@ async function readHistory(queries: Queries, key: readonly string[]): Promise<Fa
      order by no desc limit ${MAX_HISTORY_SHOWN}`,
     key,
   );
-  return rows.reverse();
+  return rows.reverse().map((step) => ({ ...step, isDisputed: step.isDisputed === 1 }));
 }
 
 const eventColumns = factEventTable.pick(['revision', 'event', 'finality', 'eventNo']);

@@ -122,6 +122,30 @@ onSuiteEngine('payments', (store) => {
     expect(webhooks[0]).toMatchObject({ status: 'retracted', eventId: null, deliveryId: null });
   });
 
+  test('have a timeline of disputes, of safe blocks and of deliveries that failed', async () => {
+    const { tenant, app, payment, pay, step, read, idOf, hook } = await setUp();
+    await hook('/safe', 'TransferProcessed');
+    const listed = await call(app, tenant, `${BASE}/webhooks/classic`);
+    const [webhook] = ((await listed.json()) as { webhooks: { webhookId: string }[] }).webhooks;
+    const options = { method: 'PUT', json: { finality: 'safe', filter: null } };
+    await call(app, tenant, `${BASE}/webhooks/classic/${webhook?.webhookId}/options`, options);
+    const fact = payment(10);
+    const key = { entityId: fact.entityId, factId: fact.factId };
+    await pay(10, [fact]);
+    const votes = { yes: ['1#1'], no: ['1#2'] };
+    await step(11, [{ change: 'judged', evidence: { votes, standing: 'disputed' }, ...key }]);
+    await step(12, [{ change: 'judged', evidence: { votes, standing: 'confirmed' }, ...key }]);
+    await step(13, [{ change: 'judged', evidence: { votes, standing: 'confirmed' }, ...key }], { safe: 12 });
+    const [claimed] = await claim(store.db, tenant.entityId);
+    if (claimed === undefined) throw new Error('nothing is due');
+    await record(store.db, attemptThat('failed', claimed));
+    const { timeline } = await read(idOf(fact));
+    const steps = timeline.map(({ what }) => what);
+    expect(steps.toSorted()).toEqual(['disputed', 'event', 'failed', 'safe', 'seen', 'seen']);
+    expect(steps.filter((what) => what === 'seen' || what === 'disputed')).toEqual(['seen', 'disputed', 'seen']);
+    expect(timeline.find(({ what }) => what === 'failed')).toMatchObject({ webhookId: webhook?.webhookId });
+  });
+
   test('lead from their transaction to their events and deliveries', async () => {
     const { tenant, app, payment, pay, hook } = await setUp();
     await hook('/processed', 'TransferProcessed');

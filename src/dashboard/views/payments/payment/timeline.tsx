@@ -13,13 +13,16 @@ const STEPS: Readonly<Record<PaymentTimelineEntry['what'], Display>> = {
   moved: { title: 'Moved to', mark: 'warning', icon: 'retry' },
   lost: { title: 'Lost: gone from', mark: 'warning', icon: 'alert' },
   back: { title: 'Back in', mark: 'neutral', icon: 'check' },
+  safe: { title: 'Safe', mark: 'good', icon: 'check' },
   final: { title: 'Final in', mark: 'good', icon: 'double' },
+  disputed: { title: 'Disputed: nodes disagree about', mark: 'warning', icon: 'alert' },
   retracted: { title: 'Retracted', mark: 'bad', icon: 'undo' },
   event: { title: 'accepted', mark: 'neutral', icon: 'events' },
   delivered: { title: 'delivered', mark: 'good', icon: 'deliveries' },
+  failed: { title: 'failed: no more attempts', mark: 'bad', icon: 'cross' },
 };
 
-const WITH_BLOCK: readonly PaymentTimelineEntry['what'][] = ['seen', 'moved', 'lost', 'back', 'final'];
+const WITH_BLOCK: readonly PaymentTimelineEntry['what'][] = ['seen', 'moved', 'lost', 'back', 'final', 'disputed'];
 const number = new Intl.NumberFormat();
 
 /** Every step of a payment, oldest first, and the step that it waits for. */

@@ -186,6 +186,7 @@ function factTables({ uuid }: Dialect): string[] {
       block_number bigint,
       block_hash text,
       log_index bigint,
+      is_disputed smallint not null default 0,
       primary key (entity_id, fact_id, no)
     )`,
   ];

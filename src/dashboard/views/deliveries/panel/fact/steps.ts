@@ -12,6 +12,8 @@ const number = new Intl.NumberFormat();
 /** What happened to a fact at a step of its history. The step before says how it came there. */
 export function displayOf(step: FactStep, previous: FactStep | null): StepDisplay {
   const block = step.blockNumber === null ? null : `block ${number.format(step.blockNumber)}`;
+  if (step.isDisputed)
+    return { title: `Disputed: nodes disagree about ${block ?? 'it'}`, mark: 'warning', icon: 'alert' };
   switch (step.state) {
     case 'waiting':
       return { title: 'Held until its transaction is in a block', mark: 'next', icon: 'clock' };
@@ -29,5 +31,6 @@ export function displayOf(step: FactStep, previous: FactStep | null): StepDispla
 function seenAs(step: FactStep, previous: FactStep | null): string {
   if (previous === null || previous.state === 'waiting') return step.revision > 1 ? 'Seen again in' : 'Seen in';
   if (step.revision > previous.revision) return 'Seen again in';
-  return step.blockHash === previous.blockHash ? 'Back in' : 'Moved to';
+  if (step.blockHash !== previous.blockHash) return 'Moved to';
+  return previous.isDisputed ? 'Nodes agree on' : 'Back in';
 }
