@@ -22,10 +22,18 @@ export function paymentPath(paymentId: string): string {
   return `${DASHBOARD_PATHS.payments}/${encodeURIComponent(paymentId)}`;
 }
 
+const NETWORKS = '/networks';
+
+/** The page of one network. */
+export function networkPath(networkId: number): string {
+  return `${NETWORKS}/${networkId}`;
+}
+
 /** Paths with an id, as the server routes them. */
 export const DETAIL_PATHS = {
   endpoint: `${DASHBOARD_PATHS.endpoints}/{endpointId}`,
   payment: `${DASHBOARD_PATHS.payments}/{paymentId}`,
+  network: `${NETWORKS}/{networkId}`,
 } as const;
 
 export type ViewName = keyof typeof DASHBOARD_PATHS;

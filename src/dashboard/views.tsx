@@ -6,6 +6,7 @@ import { Deliveries } from './views/deliveries/index.tsx';
 import { EndpointView } from './views/endpoints/endpoint/index.tsx';
 import { Endpoints } from './views/endpoints/index.tsx';
 import { Events } from './views/events/index.tsx';
+import { NetworkView } from './views/network/index.tsx';
 import { Overview } from './views/overview/index.tsx';
 import { Payments } from './views/payments/index.tsx';
 import { PaymentView } from './views/payments/payment/index.tsx';
@@ -42,6 +43,11 @@ const DETAILS: readonly Detail[] = [
     content: (id) => <EndpointView key={id} endpointId={id} />,
   },
   { path: pathOf(DETAIL_PATHS.payment), name: 'payments', content: (id) => <PaymentView key={id} paymentId={id} /> },
+  {
+    path: pathOf(DETAIL_PATHS.network),
+    name: 'overview',
+    content: (id) => <NetworkView key={id} networkId={Number(id)} />,
+  },
 ];
 
 function pathOf(route: string): RegExp {

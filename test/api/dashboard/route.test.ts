@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { bundleDashboard } from '../../../src/api/dashboard/bundle.ts';
 import { embedDashboard } from '../../../src/api/dashboard/embedding.ts';
-import { DASHBOARD_PATHS, endpointPath, paymentPath } from '../../../src/dashboard/paths.ts';
+import { DASHBOARD_PATHS, endpointPath, networkPath, paymentPath } from '../../../src/dashboard/paths.ts';
 import { call, testApp } from '../../support/api.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
@@ -17,7 +17,12 @@ function assetsOf(html: string): string[] {
 onSuiteEngine('the dashboard', (store) => {
   test('is one document at every path', async () => {
     const app = testApp(store.db);
-    const paths = [...Object.values(DASHBOARD_PATHS), endpointPath('ep_0f9c2a6e0b17d3'), paymentPath('pay_1')];
+    const paths = [
+      ...Object.values(DASHBOARD_PATHS),
+      endpointPath('ep_0f9c2a6e0b17d3'),
+      paymentPath('pay_1'),
+      networkPath(8453),
+    ];
     const documents = await Promise.all(paths.map((path) => call(app, null, path)));
     for (const response of documents) {
       expect(response.status).toBe(200);

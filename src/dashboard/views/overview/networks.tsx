@@ -1,14 +1,17 @@
 import { useRef } from 'preact/hooks';
 import type { Chain, ChainList, ChainNode } from '../../../client/chain/chains.ts';
 import type { ApiProblem } from '../../api.ts';
-import { Icon, type IconName } from '../../components/icon.tsx';
-import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Badge } from '../../components/values/badge.tsx';
 import { CodeBlock } from '../../components/values/copy.tsx';
 import { durationText } from '../../components/values/duration-text.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { NotShown, ProblemAlert } from '../../components/view/states.tsx';
+import { networkPath } from '../../paths.ts';
+import { Link } from '../../router.tsx';
 import { countText } from './figures.ts';
+import { CHAIN_STATES, NODE_ERRORS, NODE_STATES } from './network-words.ts';
 import { useScrollToTarget } from './use-scroll-to-target.ts';
 
 type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
@@ -36,18 +39,9 @@ export function Networks({ list, problem }: NetworksProps) {
   );
 }
 
-const STATES: Readonly<Record<Chain['state'], { label: string; tone: Tone; icon: IconName }>> = {
-  starting: { label: 'Starting', tone: 'info', icon: 'clock' },
-  following: { label: 'Following', tone: 'good', icon: 'check' },
-  behind: { label: 'Behind', tone: 'warning', icon: 'alert' },
-  stalled: { label: 'Stalled', tone: 'bad', icon: 'alert' },
-  disagreeing: { label: 'Disagreeing', tone: 'bad', icon: 'alert' },
-  halted: { label: 'Halted', tone: 'bad', icon: 'pause' },
-};
-
 function Strip({ chain }: { chain: Chain }) {
   const { networkId, state, reason, head, safe, final, lagBlocks, headAgeSeconds, nodes } = chain;
-  const { label, tone, icon } = STATES[state];
+  const { label, tone, icon } = CHAIN_STATES[state];
   const unhealthy = nodes.filter((node) => node.state !== 'ok');
   const id = `network-${networkId}`;
   const strip = useRef<HTMLLIElement>(null);
@@ -55,7 +49,9 @@ function Strip({ chain }: { chain: Chain }) {
   return (
     <li class={`network-strip network-${state}`} id={id} ref={strip}>
       <h3>
-        <Network networkId={networkId} />
+        <Link to={networkPath(networkId)}>
+          <Network networkId={networkId} />
+        </Link>
       </h3>
       <Badge tone={tone} icon={icon}>
         {label}
@@ -94,7 +90,7 @@ function agoText(seconds: number | null): string {
 }
 
 /** What only the operator can do, with the server's own command. */
-function Halted({ networkId, reason }: { networkId: number; reason: string | null }) {
+export function Halted({ networkId, reason }: { networkId: number; reason: string | null }) {
   return (
     <div class="alert alert-bad network-note" role="alert">
       <Icon name="alert" />
@@ -109,27 +105,6 @@ function Halted({ networkId, reason }: { networkId: number; reason: string | nul
   );
 }
 
-const NODE_STATES: Readonly<Record<ChainNode['state'], string>> = {
-  ok: 'healthy',
-  behind: 'behind the others',
-  frozen: 'frozen: its newest block stays the same',
-  final_not_credible: 'not saying what is final',
-  implausible: 'ahead of every other node',
-  failing: 'failing',
-  wrong_chain: 'on another network',
-};
-
-/** The kinds of failure that the server names. */
-const NODE_ERRORS: Readonly<Record<string, string>> = {
-  unreachable: 'Connection failed',
-  timeout: 'Timed out',
-  http_status: 'Unexpected HTTP status',
-  rate_limited: 'Rate limit exceeded',
-  too_large: 'Response too large',
-  garbage: 'Response not understood',
-  rpc_error: 'Request refused',
-};
-
 function UnhealthyNodes({ nodes, total }: { nodes: readonly ChainNode[]; total: number }) {
   return (
     <ul class="network-note network-nodes small" aria-label={`Unhealthy nodes, ${nodes.length} of ${total}`}>
@@ -137,7 +112,7 @@ function UnhealthyNodes({ nodes, total }: { nodes: readonly ChainNode[]; total: 
         <li key={name}>
           <Icon name="alert" size={12} />
           <span>
-            Node <code>{name}</code> is {NODE_STATES[state]}
+            Node <code>{name}</code> is {NODE_STATES[state].words}
             {state === 'failing' && lastError !== null ? `: ${NODE_ERRORS[lastError] ?? lastError}` : null}
             {state === 'failing' && dateLastOk !== null ? (
               <span class="muted">

@@ -1,0 +1,95 @@
+import type { ChainNode } from '../../../client/chain/chains.ts';
+import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { Badge } from '../../components/values/badge.tsx';
+import { Time } from '../../components/values/time.tsx';
+import { ageText, NODE_ERRORS, NODE_STATES } from '../overview/network-words.ts';
+
+const number = new Intl.NumberFormat();
+
+const COLUMNS: readonly Column<ChainNode>[] = [
+  { name: 'node', header: 'Node', width: 'rest', cell: ({ name }) => <code>{name}</code> },
+  {
+    name: 'state',
+    header: 'State',
+    width: '16rem',
+    narrow: { below: 'medium', line: 'cell' },
+    cell: (node) => <NodeState node={node} />,
+  },
+  {
+    name: 'head',
+    header: 'Head',
+    width: '9rem',
+    align: 'end',
+    cell: ({ head }) => (head === null ? '–' : number.format(head)),
+  },
+  {
+    name: 'behind',
+    header: 'Behind',
+    width: '6rem',
+    align: 'end',
+    narrow: { below: 'medium', line: ({ behindBlocks }) => <span class="small">{behindText(behindBlocks)}</span> },
+    cell: ({ behindBlocks }) => (behindBlocks === null ? '–' : number.format(behindBlocks)),
+  },
+  {
+    name: 'age',
+    header: 'Age',
+    width: '6rem',
+    align: 'end',
+    narrow: { below: 'small' },
+    cell: ({ headAgeSeconds }) => ageText(headAgeSeconds),
+  },
+  {
+    name: 'finalized',
+    header: 'Final',
+    width: '9rem',
+    align: 'end',
+    narrow: { below: 'small', line: ({ finalized }) => <span class="small">{finalText(finalized)}</span> },
+    cell: ({ finalized }) => (finalized === null ? '–' : number.format(finalized)),
+  },
+  {
+    name: 'dateLastOk',
+    header: 'Last response',
+    width: '8rem',
+    narrow: { below: 'wide' },
+    cell: ({ dateLastOk }) => (dateLastOk === null ? <span class="muted">never</span> : <Time seconds={dateLastOk} />),
+  },
+];
+
+const NO_QUERY = new URLSearchParams();
+
+/** The nodes side by side, because the one that differs is the one to look at. */
+export function NodeTable({ nodes }: { nodes: readonly ChainNode[] }) {
+  return (
+    <DataTable
+      name="nodes"
+      caption="Nodes"
+      columns={COLUMNS}
+      rows={nodes}
+      keyOf={({ name }) => name}
+      query={NO_QUERY}
+    />
+  );
+}
+
+function NodeState({ node: { state, lastError } }: { node: ChainNode }) {
+  const isOk = state === 'ok';
+  const error = lastError === null ? NODE_STATES.failing.words : (NODE_ERRORS[lastError] ?? lastError);
+  // The column next to it says how far a node is behind.
+  const words = isOk || state === 'behind' ? null : state === 'failing' ? error : NODE_STATES[state].words;
+  return (
+    <>
+      <Badge tone={isOk ? 'good' : 'warning'} icon={isOk ? 'check' : 'alert'}>
+        {NODE_STATES[state].label}
+      </Badge>{' '}
+      {words === null ? null : <span class="small">{words}</span>}
+    </>
+  );
+}
+
+function behindText(blocks: number | null): string {
+  return blocks === null || blocks === 0 ? '' : `${number.format(blocks)} behind`;
+}
+
+function finalText(block: number | null): string {
+  return block === null ? 'says nothing about finality' : `final ${number.format(block)}`;
+}

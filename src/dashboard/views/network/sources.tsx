@@ -1,0 +1,100 @@
+import type { Source } from '../../../client/chain/sources.ts';
+import { paybell } from '../../api.ts';
+import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { Address } from '../../components/values/address.tsx';
+import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { Time } from '../../components/values/time.tsx';
+import { Loading, NotShown, ProblemAlert } from '../../components/view/states.tsx';
+import { useResponse } from '../../use-response.ts';
+
+const STATES: Readonly<Record<Source['state'], { label: string; tone: Tone; icon: 'check' | 'clock' | 'pause' }>> = {
+  live: { label: 'Live', tone: 'good', icon: 'check' },
+  catching_up: { label: 'Catching up', tone: 'info', icon: 'clock' },
+  paused: { label: 'Paused', tone: 'warning', icon: 'pause' },
+};
+
+const COLUMNS: readonly Column<Source>[] = [
+  {
+    name: 'name',
+    header: 'Source',
+    width: 'rest',
+    cell: ({ name, preset, event, sourceId }) => (
+      <>
+        <div class="cut">
+          <strong>{name ?? preset ?? event}</strong>
+        </div>
+        <div class="cut small muted">
+          <code>{sourceId}</code>
+        </div>
+      </>
+    ),
+  },
+  {
+    name: 'contract',
+    header: 'Contract',
+    width: '12rem',
+    narrow: { below: 'small', line: 'cell' },
+    cell: ({ contract }) => <Address value={contract} label="contract" />,
+  },
+  {
+    name: 'state',
+    header: 'State',
+    width: '14rem',
+    narrow: { below: 'medium', line: 'cell' },
+    cell: (source) => <SourceState source={source} />,
+  },
+  {
+    name: 'dateCreated',
+    header: 'Created',
+    width: '8rem',
+    narrowWidth: '6.5rem',
+    cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
+  },
+];
+
+const NO_QUERY = new URLSearchParams();
+
+/** The entity's sources that read from the network. */
+export function NetworkSources({ networkId }: { networkId: number }) {
+  const { data, problem } = useResponse(String(networkId), (signal) =>
+    paybell().sources.list({ networkId, limit: 100 }, { signal }),
+  );
+  return (
+    <section class="endpoint-section" aria-labelledby="sources-heading">
+      <h2 id="sources-heading">Sources</h2>
+      {problem === null ? null : problem.permission === null ? (
+        <ProblemAlert problem={problem} />
+      ) : (
+        <NotShown what="Sources" permission={problem.permission} />
+      )}
+      {data === null && problem === null ? <Loading what="sources" /> : null}
+      {data === null ? null : data.sources.length === 0 ? (
+        <p class="muted small">No source reads payments from this network.</p>
+      ) : (
+        <DataTable
+          name="sources"
+          caption="Sources"
+          columns={COLUMNS}
+          rows={data.sources}
+          keyOf={({ sourceId }) => sourceId}
+          query={NO_QUERY}
+        />
+      )}
+    </section>
+  );
+}
+
+function SourceState({ source: { state, pausedReason, blocksLeft } }: { source: Source }) {
+  const { label, tone, icon } = STATES[state];
+  return (
+    <>
+      <Badge tone={tone} icon={icon}>
+        {label}
+      </Badge>
+      {pausedReason === null ? null : <div class="small">{pausedReason}</div>}
+      {state === 'catching_up' && blocksLeft !== null ? (
+        <div class="small muted">{blocksLeft.toLocaleString()} blocks left</div>
+      ) : null}
+    </>
+  );
+}
