@@ -77,6 +77,14 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     replace: 'return Math.min(revision, MAX_ROUND, 1);',
   },
   {
+    name: 'one-node-calls-final',
+    what: 'takes the highest block that any node calls final',
+    law: 'L4',
+    file: 'domain/chain/witnesses.ts',
+    find: 'return sorted[quorum - 1] ?? null;',
+    replace: 'return sorted[0] ?? null;',
+  },
+  {
     name: 'outdated-event-redelivered',
     what: 'sends an event again that was retracted or replaced',
     law: 'L5',
@@ -99,6 +107,14 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     file: 'store/deliveries/order/order-keys.ts',
     find: 'return hashKey(dialect, `webhook ',
     replace: 'return hashKey(dialect, endpointNo + ` ',
+  },
+  {
+    name: 'one-node-invents',
+    what: 'makes a payment final that one node alone has shown',
+    law: 'L6',
+    file: 'chain/follow/witnesses/confirm.ts',
+    find: "const open = questions.filter(({ votes }) => judgeVotes(votes, witnesses.quorum, false) !== 'confirmed');",
+    replace: "const open = questions.filter(({ votes }) => judgeVotes(votes, 1, false) !== 'confirmed');",
   },
   {
     name: 'retraction-by-attempts',

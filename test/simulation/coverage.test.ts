@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { simulate } from './command.ts';
-import { generate } from './generate.ts';
+import { nodesOf } from './fleet/network.ts';
+import { generate, withNodeFaults } from './generate.ts';
 import type { SeedResult } from './job.ts';
+import { NODE_ACTIONS } from './operations/nodes.ts';
 import { ACTIONS } from './operations/table.ts';
 import type { Evidence } from './oracle/evidence.ts';
 import type { Law } from './oracle/law.ts';
@@ -17,6 +19,9 @@ const NAMES = [
   ...['receiver-fine', 'receiver-slow', 'receiver-error', 'receiver-refused', 'receiver-late', 'receiver-gone'],
   ...['kill', 'freeze', 'outage', 'clock', 'statement-slow', 'statement-fails'],
   ...['commit-slow', 'commit-fails', 'commit-unanswered', 'node', 'hint'],
+  ...['node-freezes', 'node-hangs', 'node-lags', 'node-calls-head-final', 'node-calls-final-early'],
+  ...['node-calls-nothing-final', 'node-invents', 'node-denies', 'node-omits', 'node-refuses'],
+  'node-lives-in-the-future',
 ];
 
 test('the oracle has fourteen laws, in the order of their numbers', () => {
@@ -41,10 +46,28 @@ function resultOf(violations: readonly Violation[]): SeedResult {
 }
 
 test('each operation and fault is drawn at least 40 times in 200 seeds', () => {
-  const drawn = Array.from({ length: 200 }, (_, seed) => generate(seed, 120, ACTIONS)).flat();
+  const drawn = Array.from({ length: 200 }, (_, seed) => listOf(seed)).flat();
   const counts = Map.groupBy(drawn, ({ name }) => name);
   expect([...counts.keys()].toSorted()).toEqual(NAMES.toSorted());
   expect(NAMES.filter((name) => (counts.get(name)?.length ?? 0) < 40)).toEqual([]);
+});
+
+function listOf(seed: number) {
+  return withNodeFaults(seed, generate(seed, 120, ACTIONS), NODE_ACTIONS);
+}
+
+test('the faults of nodes change no other operation of a seed', () => {
+  const others = listOf(7).filter(({ name }) => !(name in NODE_ACTIONS));
+  expect(others).toEqual(generate(7, 120, ACTIONS));
+});
+
+test('one of four networks has 1, 2, 3 or 5 nodes', () => {
+  const counts = Map.groupBy(
+    Array.from({ length: 400 }, (_, seed) => nodesOf(seed)),
+    (nodes) => nodes,
+  );
+  expect([...counts.keys()].toSorted()).toEqual([1, 2, 3, 5]);
+  for (const seeds of counts.values()) expect(seeds.length).toBeWithin(60, 140);
 });
 
 /** Operations and faults that even a few seeds have. */
@@ -64,6 +87,7 @@ const EFFECTS = [
   / commit slow$/,
   / commit fails$/,
   / commit unanswered$/,
+  / node \d \S+$/,
 ];
 
 test('four seeds carry out every frequent operation, show faults at work, and give every law something to check', async () => {

@@ -3,12 +3,17 @@ import type { Outcome } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
+import { addressOf } from '../support/chain/model-chain.ts';
+import { TOPIC } from '../support/chain/model-decoder.ts';
 import { rejection } from '../support/rejection.ts';
 import { createTarget } from '../support/stores.ts';
-import { Network } from './fleet/network.ts';
+import { Network, nodesOf } from './fleet/network.ts';
+import type { Provider } from './fleet/provider.ts';
 import { type ReceiverMode, Receivers } from './fleet/receivers.ts';
 import { Model } from './model/model.ts';
+import { FIRST_CONTRACT } from './operations/chain.ts';
 import { FAULT_ACTIONS } from './operations/faults.ts';
+import { NODE_ACTIONS } from './operations/nodes.ts';
 import type { Simulation } from './simulation.ts';
 import { type DatabaseFault, DatabaseFaults } from './store/faults.ts';
 import { InstanceDatabase } from './store/instance-database.ts';
@@ -171,7 +176,7 @@ test('a tenth of the notifications gets lost', async () => {
 
 test('a fault of the clock sets it by up to an hour, and a fault of the network disturbs a node for some seconds', async () => {
   world.begin(1);
-  const [model, network] = [new Model(), new Network()];
+  const [model, network] = [new Model(), new Network(1)];
   const simulation = { model, network } as unknown as Simulation;
   const operation = { index: 0, name: '', atMs: 0, seed: 1 };
   FAULT_ACTIONS.clock?.begin(simulation, new Random(1), operation);
@@ -184,4 +189,60 @@ test('a fault of the clock sets it by up to an hour, and a fault of the network 
   expect(areDisturbed()).toBe(true);
   await world.pass(6_000);
   expect(areDisturbed()).toBe(false);
+});
+
+const seedWith = (nodes: number) =>
+  Array.from({ length: 40 }, (_, seed) => seed).find((seed) => nodesOf(seed) === nodes) ?? 0;
+
+/** Begins a fault of a node. Returns whether it was carried out. */
+function misbehave(network: Network, name: string, draw = new Random(1)): boolean {
+  const operation = { index: 0, name, atMs: 0, seed: 1 };
+  return NODE_ACTIONS[name]?.begin({ network } as unknown as Simulation, draw, operation) !== null;
+}
+
+describe('a fault of a node', () => {
+  const logs = { fromBlock: '0x0', toBlock: '0xff', address: [addressOf(FIRST_CONTRACT)], topics: [[TOPIC]] };
+  const calls = [
+    ...['latest', 'safe', 'finalized'].map((tag) => ({ method: 'eth_getBlockByNumber', params: [tag, false] })),
+    { method: 'eth_getLogs', params: [logs] },
+  ].map((call, id) => ({ ...call, id }));
+
+  const answerOf = async ({ exchange }: Provider) => {
+    const answer = exchange(calls).catch((error: Error) => error.message);
+    return JSON.stringify(await world.until(answer));
+  };
+
+  /** Whether one of 30 answers is not what another node says. */
+  async function differs(network: Network, one: Provider, other: Provider): Promise<boolean> {
+    for (let block = 0; block < 6; block++) network.chain.mine([network.transaction(FIRST_CONTRACT)]);
+    for (let probe = 0; probe < 30; probe++) if ((await answerOf(one)) !== (await answerOf(other))) return true;
+    return false;
+  }
+
+  test.each(Object.keys(NODE_ACTIONS))('%s shows in its answers, and ends', async (name) => {
+    world.begin(1);
+    const network = new Network(seedWith(3));
+    expect(misbehave(network, name)).toBe(true);
+    const faulty = network.providers.find(({ misbehaviour }) => misbehaviour !== null);
+    const sound = network.providers.find((provider) => provider !== faulty);
+    if (faulty === undefined || sound === undefined) throw new Error('one of three nodes misbehaves');
+    expect(await differs(network, faulty, sound)).toBe(true);
+    await world.pass(21_000);
+    expect(await differs(network, faulty, sound)).toBe(false);
+  });
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [5, 2],
+  ])('of %d nodes meets %d at a time', (nodes, most) => {
+    world.begin(1);
+    const network = new Network(seedWith(nodes));
+    const draw = new Random(1);
+    const begun = Array.from({ length: 10 }, () => misbehave(network, 'node-freezes', draw)).filter((one) => one);
+    expect(begun).toHaveLength(most);
+    network.heal();
+    expect(misbehave(network, 'node-invents', draw)).toBe(nodes > 1);
+  });
 });

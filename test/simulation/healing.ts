@@ -7,8 +7,8 @@ import { box, changeNow } from './fleet/settings.ts';
 import {
   readEndpointNos,
   readOverdue,
+  readProgress,
   readTimesAhead,
-  readTip,
   readWebhookIds,
   readWorkLeft,
   releaseNetworks,
@@ -24,6 +24,8 @@ import { world } from './world/world.ts';
 /** Longer than an instance is down. */
 const RESTART_MS = 20_000;
 const BLOCK_MS = 1_500;
+/** A lone node must call a block final at two heads, and a node that failed is left alone for a while. */
+const MORE_BLOCKS = 60;
 const LOOK_MS = 5_000;
 /** Work that a hint hides has to be found after five minutes, and a retry comes after four. */
 const STANDSTILL_MS = 400_000;
@@ -47,7 +49,9 @@ export async function heal(simulation: Simulation, observer: Database): Promise<
   await world.until(openAll(simulation, observer));
   // Nothing but the auditor corrects these: no event is published from now on.
   for (const draw of simulation.hintFaults.slice(0, 1)) await world.until(spoilHints(observer, draw, 'all heads'));
-  for (let block = 0; block < FINAL_DEPTH + 4; block++) {
+  const { head } = network.chain;
+  const isFinal = async () => (await world.until(readProgress(observer))).final >= head;
+  for (let block = 0; block < FINAL_DEPTH + 4 || (block < MORE_BLOCKS && !(await isFinal())); block++) {
     network.chain.mine();
     await world.pass(BLOCK_MS);
   }
@@ -83,9 +87,10 @@ async function settle({ network, receivers }: Simulation, observer: Database): P
   let last = '';
   for (;;) {
     const left = await world.until(readWorkLeft(observer));
-    const tip = await world.until(readTip(observer));
-    if (isDone(left) && tip >= network.chain.head) return left;
-    const now = JSON.stringify([left, tip, receivers.receipts.length]);
+    const { tip, unconfirmed } = await world.until(readProgress(observer));
+    // Paybell asks the nodes again about a payment that some of them denied.
+    if (isDone(left) && tip >= network.chain.head && unconfirmed === 0) return left;
+    const now = JSON.stringify([left, tip, unconfirmed, receivers.receipts.length]);
     if (now !== last) changedAtMs = world.nowMs;
     last = now;
     if (world.nowMs - changedAtMs > STANDSTILL_MS || world.nowMs - startedAtMs > LONGEST_MS) return left;

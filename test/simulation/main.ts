@@ -68,8 +68,8 @@ async function show(results: readonly (SeedResult | FailedSeed)[], options: Opti
     return;
   }
   for (const one of sorted) if (!isFailed(one) && one.trace !== undefined) console.log(one.trace.join('\n'));
-  const { ACTIONS } = await import('./operations/table.ts');
-  console.log(reportText(sorted, options, Object.keys(ACTIONS)));
+  const { ALL_ACTIONS } = await import('./operations/table.ts');
+  console.log(reportText(sorted, options, Object.keys(ALL_ACTIONS)));
 }
 
 try {

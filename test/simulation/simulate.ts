@@ -88,7 +88,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     faults: new NoFaults(),
     notifications: new Notifications(),
   });
-  const network = new Network();
+  const network = new Network(options.seed);
   const receivers = new Receivers();
   const entityId = await world.until(prepare(observer, network));
   const fleet = new Fleet({ size: options.instances, shared: store.db, receivers, network });

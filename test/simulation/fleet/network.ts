@@ -8,9 +8,10 @@ import type { PreparedSource } from '../../../src/store/chain/sources/sources.ts
 import type { Database } from '../../../src/store/database/database.ts';
 import { addressOf, ModelChain, type ModelTransaction, wordOf } from '../../support/chain/model-chain.ts';
 import { TOPIC } from '../../support/chain/model-decoder.ts';
-import { balancer, ModelNode } from '../../support/chain/model-node.ts';
-import type { Random } from '../world/random.ts';
+import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
+import { Provider } from './provider.ts';
 import { NETWORK_ID } from './settings.ts';
 
 /** Blocks below the head that are safe, and those that are final: no reorg of the simulation is as deep. */
@@ -18,11 +19,24 @@ const SAFE_DEPTH = 3;
 export const FINAL_DEPTH = 6;
 export const MAX_REORG_DEPTH = 4;
 
-const NODES = 2;
-const EXCHANGE_MS = 20;
+/** So that the number of nodes changes no other number that a seed draws. */
+const NODES = 0x40de5;
 const BLOCK_TIME_S = 1;
 /** So that blocks are final from the start; no payment is in one of them, and no reorg reaches them. */
 const FIRST_BLOCKS = 20;
+
+const SOUND: Partial<Faults> = {
+  ...{
+    chainId: NETWORK_ID,
+    finalized: FINAL_DEPTH,
+    safe: SAFE_DEPTH,
+    lag: 0,
+    aheadS: 0,
+    unreachable: 0,
+    rateLimited: 0,
+  },
+  ...{ omission: { responses: 0, logs: 0 }, invents: () => [], denies: () => false },
+};
 
 /** An attempt to write changes of facts: the commit is somewhere in its time, if there is one. */
 export type WrittenStep = {
@@ -33,36 +47,35 @@ export type WrittenStep = {
   isCommitted: boolean;
 };
 
-/** A network of two nodes on one model of a chain, and what was written about its facts. */
+/** A network of one to five providers on one model of a chain, and what was written about its facts. */
 export class Network {
   readonly chain = new ModelChain(BLOCK_TIME_S);
-  readonly nodes: readonly ModelNode[];
+  readonly providers: readonly Provider[];
   readonly steps: WrittenStep[] = [];
   #payments = 0;
 
-  constructor() {
+  /** The first URL has two nodes behind it. */
+  constructor(seed: number) {
     this.chain.mineEmpty(FIRST_BLOCKS + FINAL_DEPTH);
-    const faults = { chainId: NETWORK_ID, finalized: FINAL_DEPTH, safe: SAFE_DEPTH };
-    this.nodes = Array.from(
-      { length: NODES },
-      () => new ModelNode(this.chain, faults, { below: (limit) => world.random.below(limit) }),
-    );
+    const random = { below: (limit: number) => world.random.below(limit) };
+    this.providers = Array.from({ length: nodesOf(seed) }, (_, url) => {
+      const nodes = Array.from({ length: url === 0 ? 2 : 1 }, () => new ModelNode(this.chain, SOUND, random));
+      return new Provider(nodes, SOUND);
+    });
   }
 
-  /** Each instance knows the health of the nodes by itself. Behind the first URL, both nodes take the requests in turn. */
+  get nodes(): ModelNode[] {
+    return this.providers.flatMap(({ nodes }) => nodes);
+  }
+
+  /** Each instance knows the health of the nodes by itself. */
   nodesFor(): Nodes {
-    const exchanges = [balancer(this.nodes), ...this.nodes.slice(1).map(({ exchange }) => exchange)];
     return new Nodes(
-      exchanges.map(
-        (exchange, index) =>
+      this.providers.map(
+        ({ exchange }, index) =>
           new Node({
-            name: `${NETWORK_ID}#${index + 1}`,
-            chainId: NETWORK_ID,
-            callsPerSecond: 1_000,
-            exchange: async (payload) => {
-              await world.sleep(world.random.next() * EXCHANGE_MS);
-              return exchange(payload);
-            },
+            ...{ name: `${NETWORK_ID}#${index + 1}`, chainId: NETWORK_ID, callsPerSecond: 1_000, exchange },
+            hasOthers: this.providers.length > 1,
           }),
       ),
     );
@@ -110,8 +123,13 @@ export class Network {
   }
 
   heal(): void {
-    for (const node of this.nodes) Object.assign(node.faults, { lag: 0, unreachable: 0, rateLimited: 0 });
+    for (const provider of this.providers) provider.heal();
   }
+}
+
+/** The nodes that the settings name. */
+export function nodesOf(seed: number): number {
+  return new Random(seed ^ NODES).oneOf(1, 2, 3, 5);
 }
 
 /** The real one, with a record of what it was asked to write. */

@@ -3,10 +3,11 @@ import { DELIVERY_ACTIONS } from './deliveries.ts';
 import { ENDPOINT_ACTIONS } from './endpoints.ts';
 import { EVENT_ACTIONS } from './events.ts';
 import { FAULT_ACTIONS } from './faults.ts';
+import { NODE_ACTIONS } from './nodes.ts';
 import type { Actions } from './operation.ts';
 import { WEBHOOK_ACTIONS } from './webhooks.ts';
 
-/** Everything that can happen in a run, by name. */
+/** Everything that can happen in a run, by name, except for the faults of nodes. */
 export const ACTIONS: Actions = {
   ...EVENT_ACTIONS,
   ...CHAIN_ACTIONS,
@@ -15,3 +16,5 @@ export const ACTIONS: Actions = {
   ...DELIVERY_ACTIONS,
   ...FAULT_ACTIONS,
 };
+
+export const ALL_ACTIONS: Actions = { ...ACTIONS, ...NODE_ACTIONS };

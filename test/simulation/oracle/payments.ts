@@ -1,5 +1,6 @@
 import { isAnswered } from '../model/history.ts';
 import { PAID, type PaymentModel, type WebhookModel } from '../model/model.ts';
+import { FIRST_CONTRACT } from '../operations/chain.ts';
 import type { Evidence } from './evidence.ts';
 
 type Registered = WebhookModel & { readonly webhookId: string };
@@ -27,4 +28,15 @@ function isForgotten(evidence: Evidence, payment: PaymentModel): boolean {
   const { removedEvents } = evidence.findings.view;
   if (payment.heldEventId !== null && removedEvents.has(payment.heldEventId)) return true;
   return evidence.factsOf(payment).some(({ wasForgotten }) => wasForgotten);
+}
+
+/** Payments that no block ever had: a node invented them. */
+export function inventedPayments({ model, findings }: Evidence): PaymentModel[] {
+  const known = new Set(model.payments.map(({ transaction }) => transaction.hash));
+  const unknown = new Set(findings.view.facts.map(({ transactionHash }) => transactionHash)).difference(known);
+  return [...unknown].map((hash) => ({
+    name: `invented ${hash.slice(-6)}`,
+    transaction: { hash, logs: [], isSuccess: true },
+    ...{ contract: FIRST_CONTRACT, minedAtMs: Number.POSITIVE_INFINITY, heldEventId: null },
+  }));
 }

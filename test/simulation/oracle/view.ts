@@ -146,10 +146,15 @@ export async function readWorkLeft(db: Database): Promise<WorkLeft> {
   };
 }
 
-/** The newest block whose logs are stored; -1 before the first. */
-export async function readTip(db: Database): Promise<number> {
-  const row = await db.get<{ tip: SqlInteger | null }>('select max(tip_number) as tip from chains');
-  return Number(row?.tip ?? -1);
+/** How far the network is read: the newest block with its logs, the newest final one, and payments below it that are not final. */
+export type Progress = Readonly<Record<'tip' | 'final' | 'unconfirmed', number>>;
+
+export async function readProgress(db: Database): Promise<Progress> {
+  const row = await db.get<Record<keyof Progress, SqlInteger | null>>(
+    `select max(tip_number) as tip, max(final) as final, (select count(*) from facts f join chains c
+       on c.network_id = f.network_id where f.state = 'seen' and f.block_number <= c.final) as unconfirmed from chains`,
+  );
+  return { tip: Number(row?.tip ?? -1), final: Number(row?.final ?? -1), unconfirmed: Number(row?.unconfirmed ?? 0) };
 }
 
 /** How far ahead of the clock of the database each kind of time is at most, in milliseconds. */

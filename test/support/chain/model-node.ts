@@ -125,6 +125,10 @@ export class ModelNode {
     this.#frozen = this.#view();
   }
 
+  thaw(): void {
+    this.#frozen = null;
+  }
+
   #view(): View {
     if (this.#frozen !== null) return this.#frozen;
     const { views } = this.chain;

@@ -4,7 +4,7 @@ import { isAnswered } from '../../model/history.ts';
 import { PAID, POSTED, type WebhookModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Law, Verdict } from '../law.ts';
-import { lastingWebhooks } from '../payments.ts';
+import { inventedPayments, lastingWebhooks } from '../payments.ts';
 
 type Registered = WebhookModel & { readonly webhookId: string };
 
@@ -19,7 +19,8 @@ export const retractions: Law = {
         requireRetracted(evidence, verdict, webhook, event.eventId, retraction.eventId);
       }
     }
-    for (const payment of evidence.model.payments) checkPayment(evidence, verdict, payment);
+    const payments = [...evidence.model.payments, ...inventedPayments(evidence)];
+    for (const payment of payments) checkPayment(evidence, verdict, payment);
   },
 };
 
