@@ -4,83 +4,29 @@ import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain, wordOf } from '../../support/chain/model-chain.ts';
 import { modelSource, TOPIC } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
-import { type Behaviour, MISBEHAVIOURS, WitnessTrial } from '../../support/chain/witness-trial.ts';
+import {
+  FIRST,
+  LONE,
+  PAIRS_OF_FIVE,
+  PAIRS_OF_THREE,
+  tryCase,
+  type WitnessCase,
+} from '../../support/chain/witness-cases.ts';
 import { suiteRuns } from '../../support/suite.ts';
 
 /** Nodes are witnesses: none of them decides alone what is final, which branch is followed, or whether a payment exists. */
 
 const SEEDS = Array.from({ length: suiteRuns(1, 8) }, (_, index) => index + 1);
-/** A node that says nothing usable about finality. Of two nodes, the other one waits for it. */
-const SILENT: ReadonlySet<Behaviour> = new Set(['freezes', 'calls its head final', 'calls nothing final', 'refuses']);
-/** The polls that finality may be late. */
-const LATE = 12;
+/** One of so many cases is in the short suite. */
+const some = (cases: readonly WitnessCase[], short: number) =>
+  cases.filter((_, index) => index % suiteRuns(short, 1) === 0).map((one) => [one.name, one] as const);
 
-async function follow(nodes: readonly Behaviour[], seed: number) {
-  const trial = await new WitnessTrial({ nodes, seed, blocks: suiteRuns(40, 80) }).run();
-  const { falseFinals, wrongFinals, falseRetractions, halts } = trial;
-  expect({ falseFinals, wrongFinals, falseRetractions, halts }).toEqual({
-    ...{ falseFinals: 0, wrongFinals: [], falseRetractions: 0, halts: 0 },
-  });
-  return trial;
-}
-
-const honest = (count: number) => Array<Behaviour>(count).fill('honest');
-
-describe.each([2, 3, 5])('with %d nodes', (count) => {
-  test.each(MISBEHAVIOURS)('of which the first %s, nothing is wrong and nothing is missing', async (behaviour) => {
-    for (const seed of SEEDS) {
-      const trial = await follow([behaviour, ...honest(count - 1)], seed);
-      expect(trial.mostBehind).toBeLessThanOrEqual(4);
-      expect(trial.missing).toEqual([]);
-      if (count > 2 || !SILENT.has(behaviour)) expect(trial.finalLate).toBeLessThanOrEqual(LATE);
-      else expect([...trial.reasons]).toContain('final_waits');
-    }
-  });
-});
-
-/** Five nodes tolerate two of any kind, and three tolerate two that do not say the same. */
-const PAIRS = MISBEHAVIOURS.flatMap((one, index) => MISBEHAVIOURS.slice(index).map((other) => [one, other] as const));
-const SHORT_PAIRS = PAIRS.filter((_, index) => index % 9 === 0);
-
-test.each(suiteRuns(0, 1) === 1 ? PAIRS : SHORT_PAIRS)(
-  'of five nodes, one that %s and one that %s change nothing',
-  async (one, other) => {
-    for (const seed of SEEDS) {
-      const trial = await follow([one, other, ...honest(3)], seed);
-      expect(trial.mostBehind).toBeLessThanOrEqual(4);
-      expect(trial.missing).toEqual([]);
-    }
+test.each([...some(LONE, 1), ...some(FIRST, 1), ...some(PAIRS_OF_THREE, 12), ...some(PAIRS_OF_FIVE, 9)])(
+  'of %s make nothing false, leave nothing out and miss no alert',
+  async (_, one) => {
+    for (const seed of SEEDS) expect((await tryCase(one, seed, suiteRuns(40, 80))).mistakes).toEqual([]);
   },
 );
-
-/** Two nodes that tell the same lie are a majority of three. */
-const LIES = [
-  ['calls its head final', 'calls a block two deep final', 'calls a block nine deep final'],
-  ['invents'],
-  ['denies'],
-];
-const isMajority = (one: Behaviour, other: Behaviour) => LIES.some((lie) => lie.includes(one) && lie.includes(other));
-const PAIRS_OF_THREE = PAIRS.filter(([one, other]) => !isMajority(one, other));
-
-test.each(PAIRS_OF_THREE.filter((_, index) => index % suiteRuns(12, 1) === 0))(
-  'of three nodes, one that %s and one that %s make nothing false final',
-  async (one, other) => {
-    for (const seed of SEEDS) await follow([one, other, ...honest(1)], seed);
-  },
-);
-
-/** Nothing can notice what a lone node invents or denies. */
-test.each(MISBEHAVIOURS.filter((behaviour) => behaviour !== 'invents' && behaviour !== 'denies'))(
-  'a lone node that %s makes nothing false final',
-  async (behaviour) => {
-    for (const seed of SEEDS) await follow([behaviour], seed);
-  },
-);
-
-test('a lone node that freezes stalls the network, and it is not called followed', async () => {
-  const trial = await follow(['freezes'], 1);
-  expect([...trial.reasons]).toContain('head_old');
-});
 
 function network(...faults: Partial<Faults>[]) {
   const chain = new ModelChain();

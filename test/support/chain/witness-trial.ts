@@ -85,6 +85,7 @@ export class WitnessTrial {
   /** Polls that finality was late at most. */
   finalLate = 0;
   halts = 0;
+  /** Of the alerts that operators get if the trouble lasts. */
   readonly reasons = new Set<string>();
   forks = 0;
   readonly #random: Random;
@@ -164,6 +165,8 @@ export class WitnessTrial {
     if ((final ?? 0) > this.#trueFinal) this.falseFinals++;
     const trouble = followed.store.steps.at(-1)?.trouble;
     if (trouble) this.reasons.add(trouble.reason);
+    // The store adds this alert with the verdict.
+    if (this.disputed > 0) this.reasons.add('payment_disputed');
     if (this.#isFaulty) {
       this.mostBehind = Math.max(this.mostBehind, chain.head - (tip?.number ?? 0));
       this.finalLate = Math.max(this.finalLate, this.#trueFinal - (final ?? 0));
