@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { factId } from '../../domain/chain/fact-id.ts';
-import type { FoundFact } from '../../domain/chain/facts.ts';
+import { type FoundFact, TRANSFER } from '../../domain/chain/facts.ts';
 import { compareDecimals, type Decimal, parseDecimal } from '../../domain/payload-filter/decimal.ts';
 import { type FollowedSource, versionsOf } from '../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
@@ -159,7 +159,8 @@ function toFact(
   const payload = fillFields(compiled, values, decimals, library, log.data.length);
   const { blockNumber, blockHash, logIndex, blockS, transactionHash, address, topics, data } = log;
   const isHistory = blockNumber <= createdHead && !deliverHistory;
-  const isDust = isBelow(payload.fields.amount, compiled.minAmount);
+  const isDust =
+    isBelow(payload.fields.amount, compiled.minAmount) || (kind === TRANSFER && movesNothing(payload.fields));
   return {
     entityId,
     factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
@@ -174,6 +175,12 @@ function toFact(
     position: { blockNumber, blockHash, logIndex, ...(blockS !== undefined && { blockS }) },
     ...payload,
   };
+}
+
+/** Presets take no such log. Anyone can write one for the contract of another source, about any address. */
+function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>): boolean {
+  const stated = amountBase ?? amount;
+  return typeof stated === 'string' && parseDecimal(stated)?.sign === 0;
 }
 
 /** An amount in the smallest unit of a token without decimals is not comparable, and counts. */

@@ -372,6 +372,16 @@ describe('the decoder', () => {
     expect(saved.size).toBe(0);
   });
 
+  test.each([
+    [0n, true],
+    [1n, false],
+  ])('leads to no event for a transfer of %d by a source without a preset', async (value, isSilent) => {
+    const abi = 'event Paid(uint256 amount)';
+    const source = sourceOf({ abi, event: 'Transfer', fields: { amount: { from: 'amount', token: CONTRACT } } });
+    const [fact] = await testDecoder().decoder.decode([logOf(abi, [value])], [source]);
+    expect([fact?.isSilent, fact?.isDust ?? false]).toEqual([isSilent, isSilent]);
+  });
+
   test('asks at most 20 tokens at a time for their decimals and symbols, however many a contract names', async () => {
     const abi = 'event A(uint256 amount, address token)';
     const source = sourceOf({ abi, event: 'Transfer', fields: { amount: { from: 'amount', token: 'token' } } });
