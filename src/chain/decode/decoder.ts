@@ -17,7 +17,11 @@ import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 /** Makes facts of logs. */
 export interface Decoder {
   /** Of the given sources, in the order of their creation. Throws only where a node or the store does not respond. */
-  decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+  decode(
+    logs: readonly Log[],
+    sources: readonly FollowedSource[],
+    onTaken?: (source: FollowedSource) => void,
+  ): Promise<FoundFact[]>;
   /** The logs by the ids of the facts that they are, whether or not a source takes them. */
   identify(networkId: number, logs: readonly Log[]): Map<string, Log>;
 }
@@ -59,11 +63,15 @@ export class LogDecoder implements Decoder {
     this.#onSkipped = onSkipped;
   }
 
-  async decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]> {
+  async decode(
+    logs: readonly Log[],
+    sources: readonly FollowedSource[],
+    onTaken: (source: FollowedSource) => void = () => undefined,
+  ): Promise<FoundFact[]> {
     const [first] = sources;
     if (first === undefined || logs.length === 0) return [];
     const library = await loadAbiLibrary();
-    const matches = await this.#match(inOrder(logs), this.#indexOf(sources, library));
+    const matches = await this.#match(inOrder(logs), this.#indexOf(sources, library), onTaken);
     const { proved, unproved } = await this.#flows.prove(matches);
     for (let count = 0; count < unproved; count++) this.#onSkipped(first.networkId, 'unproved');
     const tokens = new Set<string>();
@@ -84,26 +92,33 @@ export class LogDecoder implements Decoder {
     return new Map(inOrder(logs).map((log) => [idOf(log), log]));
   }
 
-  async #match(logs: readonly Log[], index: SourceIndex): Promise<Match[]> {
+  async #match(logs: readonly Log[], index: SourceIndex, onTaken: (source: FollowedSource) => void): Promise<Match[]> {
     const matches: Match[] = [];
     const equalLogs = new Map<string, number>();
     const tick = new Tick();
     for (const [at, log] of logs.entries()) {
       if (at % LOGS_PER_LOOK === 0) await tick.pause();
       const candidates = index.candidates(log);
-      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches);
+      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches, onTaken);
     }
     return matches;
   }
 
   /** A log that several sources of an entity take belongs to the oldest. */
-  #matchLog(log: Log, candidates: readonly IndexedSource[], n: number, matches: Match[]): void {
+  #matchLog(
+    log: Log,
+    candidates: readonly IndexedSource[],
+    n: number,
+    matches: Match[],
+    onTaken: (source: FollowedSource) => void,
+  ): void {
     const start = matches.length;
     let reader: LogReader | null = null;
     let values: LogValues | null = null;
     for (const source of candidates) {
       const { followed, compiled } = source;
       if (!coversBlock(followed, log.blockNumber) || !matchesTopics(compiled.conditions, log.topics)) continue;
+      onTaken(followed);
       if (hasEntity(matches, start, followed.entityId)) continue;
       if (source.reader !== reader) {
         reader = source.reader;

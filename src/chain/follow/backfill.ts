@@ -77,6 +77,8 @@ async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress
   const anchor = anchorAbove(poll, to);
   if (anchor === null) return false;
   const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number, purpose: 'backfill' });
+  memory.meter.noteRequest([source]);
+  if (!isRefusal(reading)) memory.meter.noteLogs(source, reading.logs.length);
   const flood = isRefusal(reading) ? null : findFlood(reading.logs, [source]);
   if (isRefusal(reading) || (flood !== null && flood.size > 0)) {
     memory.backfill = null;

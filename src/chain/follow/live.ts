@@ -88,6 +88,7 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
     return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
   }
   const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
+  if (asked > 0) poll.follow.memory.meter.noteRequest(poll.sources);
   if (isRefusal(reading)) {
     if (asked <= 1) await pauseRefused(poll, node, to);
     return null;
@@ -155,7 +156,7 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
   const isToHead = to.number === look.head.number;
   const stored = await store.factsIn(networkId, tail.from, isToHead ? Number.MAX_SAFE_INTEGER : to.number);
   const logs = withReceipts(reading, to.number);
-  const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources);
+  const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, memory.meter.noteLog);
   const hashes = new Map([...look.hashes, ...(hashesOf(reading.logs) ?? []), [to.number, to.hash]]);
   const blocks = new CanonicalBlocks(hashes, isToHead ? to.number : Number.POSITIVE_INFINITY);
   await blocks.ask(node, blocksInQuestion(tail, decoded, stored), to);

@@ -6,6 +6,7 @@ import type { Header } from '../rpc/types.ts';
 import { TAIL_BLOCKS } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { MAX_CONTRACTS } from './blocks/log-filters.ts';
+import { SourceMeter } from './blocks/source-meter.ts';
 
 const DISTRUSTED_RESPONSES = 100;
 const MAX_SUSPECTS = 1_000;
@@ -111,6 +112,7 @@ export class Memory {
   candidate: BlockRef | null = null;
   confirm: ConfirmProgress | null = null;
   backfill: BackfillProgress | null = null;
+  readonly meter = new SourceMeter();
   backfillTurn = 0;
   /** Not before this time. */
   backfillAtMs = LONG_AGO;

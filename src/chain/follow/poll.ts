@@ -10,10 +10,13 @@ import type { Witnesses } from './witnesses/witnesses.ts';
 
 /** Makes facts of logs; a log that no source takes leads to none. */
 export type Decoder = {
-  decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+  decode(logs: readonly Log[], sources: readonly FollowedSource[], onTaken?: OnTaken): Promise<FoundFact[]>;
   /** The logs by the ids of the facts that they are, whether or not a source takes them. */
   identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
 };
+
+/** Called for each log that the topics of a source take, with or without a fact. */
+export type OnTaken = (source: FollowedSource) => void;
 
 export type FollowOptions = {
   readonly networkId: number;
@@ -102,6 +105,7 @@ export class Poll {
       changes: [],
       backfilled: [],
       asked: [],
+      costs: memory.meter.due(clock.nowMs()),
       nodes: witnesses.health(blockTimeMs),
       ...{ headS, finalLagMs, learnedDepth },
       trouble: troubleOf(this, isNewHead),
@@ -113,6 +117,7 @@ export class Poll {
     const lease = { ...this.lease, state: this.state, sources: this.sources };
     if (!(await store.commit(lease, step))) throw new LeaseLost();
     memory.committedAtMs = clock.nowMs();
+    memory.meter.noteWritten(step.costs, clock.nowMs());
     for (const change of step.changes) {
       this.changes[change.change]++;
       if ('position' in change) this.placed.add(keyOf(change));

@@ -27,6 +27,8 @@ const exampleSource = {
   state: 'live',
   pausedReason: null,
   blocksLeft: 0,
+  logRequests: 2114,
+  logsReceived: 31,
   dateCreated: 1763168400,
 };
 
@@ -71,6 +73,15 @@ export const sourceSchema = z
     pausedReason: z.string().nullable().meta({ description: 'Why it is paused; null if it is not.' }),
     blocksLeft: count.nullable().meta({
       description: 'Number of earlier blocks that are still to be read; null if that is not known yet.',
+    }),
+    logRequests: count.meta({
+      description:
+        'Requests for logs that also asked for the logs of this source. Sources with conditions on the same topics share them. ' +
+        'Counted about every minute, so that a crash loses at most a minute.',
+    }),
+    logsReceived: count.meta({
+      description:
+        'Logs that nodes sent for this source, with or without an event. A log counts each time that it is read.',
     }),
     dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
   })

@@ -70,6 +70,7 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     await writeAnchors(queries, networkId, step.anchors);
     await writeBackfills(queries, lease, step);
     await writeAsked(queries, step, nowMs);
+    await writeCosts(queries, step);
     await noteDisputes(queries, networkId, disputed, nowMs);
     const trouble = await noteTrouble(queries, networkId, before, step.trouble, nowMs);
     const isNewHead = step.head !== before.head || step.headS !== before.headS;
@@ -292,6 +293,17 @@ async function writeBackfills(queries: Queries, { sources }: Lease, { backfilled
       `update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2 and revision = $5
          and coalesce(next_block, -1) = $6 and coalesce(last_block, -1) = $7`,
       [entityId, sourceId, nextBlock, lastBlock, known?.revision ?? 1, known?.nextBlock ?? -1, known?.lastBlock ?? -1],
+    );
+  }
+}
+
+/** Adds to the meters of the sources. A source that was deleted since has none. */
+async function writeCosts(queries: Queries, { costs }: Step): Promise<void> {
+  for (const { entityId, sourceId, requests, logs } of costs) {
+    await queries.send(
+      `update sources set log_requests = log_requests + $3, logs_received = logs_received + $4
+       where entity_id = $1 and id = $2`,
+      [entityId, sourceId, requests, logs],
     );
   }
 }

@@ -169,6 +169,9 @@ export type LogLimit = {
 /** How much of a source's own blocks was read: it is done where `nextBlock` is past `lastBlock`. */
 export type BackfillProgress = SourceKey & { readonly nextBlock: number; readonly lastBlock: number };
 
+/** The cost of a source since the last step that stored it. */
+export type SourceCost = SourceKey & { readonly requests: number; readonly logs: number };
+
 export type AskedFact = FactKey & { readonly isAbsent: boolean };
 
 /** What one poll found, written in one transaction. */
@@ -186,6 +189,7 @@ export type Step = {
   readonly backfilled: readonly BackfillProgress[];
   /** The held facts whose transaction was asked for, and whether it was absent. */
   readonly asked: readonly AskedFact[];
+  readonly costs: readonly SourceCost[];
   readonly nodes: readonly NodeHealth[];
   readonly headS: number | null;
   readonly learnedDepth: LearnedDepth;

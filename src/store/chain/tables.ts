@@ -131,6 +131,8 @@ export const sourceTable = new Table('sources', {
   revision: integer('revision'),
   appliesFrom: integer('applies_from'),
   earlier: nullable(text('earlier')),
+  logRequests: integer('log_requests'),
+  logsReceived: integer('logs_received'),
   dateCreated: integer('created_at'),
 });
 

@@ -5,7 +5,7 @@ import type { Lease } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { FollowedSources, readSourcesToTry } from '../../../src/store/chain/sources/followed.ts';
 import { withoutOutdated } from '../../../src/store/chain/sources/outdated.ts';
-import { createSource, deleteSource } from '../../../src/store/chain/sources/sources.ts';
+import { createSource, deleteSource, readSource } from '../../../src/store/chain/sources/sources.ts';
 import { type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import { readTokens, saveTokens } from '../../../src/store/chain/tokens.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
@@ -38,6 +38,29 @@ onEveryEngine('the sources of a network', (store) => {
     const prepared = { definition, topic: '0x11', topics, head };
     return (await createSource(store.db, entityId, prepared, 100, TEST_CHANGE)).source.sourceId;
   };
+
+  test('have meters, to which a step adds the costs of sources that still exist', async () => {
+    const networkId = ++lastNetworkId;
+    const entityId = await newEntity(store.db);
+    const [kept, gone] = [
+      await create(entityId, definitionOf(networkId)),
+      await create(entityId, definitionOf(networkId, { fromBlock: 5 })),
+    ];
+    const networks = new NetworkStore(store.db, 'one', () => Promise.resolve([]));
+    await deleteSource(store.db, entityId, gone, TEST_CHANGE);
+    const levels = { tip: null, anchors: [], head: 100, safe: null, final: null, blockTimeMs: null, rangeBlocks: 1 };
+    for (const [requests, logs] of [
+      [3, 40],
+      [1, 0],
+    ] as const) {
+      const lease = await networks.lease(networkId);
+      if (lease === null) throw new Error('the network is not free');
+      const costs = [kept, gone].map((sourceId) => ({ entityId, sourceId, requests, logs }));
+      const nothing = { changes: [], backfilled: [], asked: [], nodes: [] };
+      expect(await networks.commit(lease, { ...PLAIN_STEP, ...levels, ...nothing, costs })).toBe(true);
+    }
+    expect(await readSource(store.db, entityId, kept)).toMatchObject({ logRequests: 4, logsReceived: 40 });
+  });
 
   test('are read in the order of their creation, without those of other networks and those that are paused', async () => {
     const networkId = ++lastNetworkId;

@@ -24,7 +24,15 @@ function named(logs: readonly Log[]): { log: Log; factId: string }[] {
 }
 
 export const modelDecoder: Decoder = {
-  decode: async (logs, sources) => modelFacts(logs, sources),
+  decode: async (logs, sources, onTaken) => {
+    const facts = modelFacts(logs, sources);
+    const bySource = new Map(sources.map((source) => [source.sourceId, source]));
+    for (const { sourceId } of facts) {
+      const source = bySource.get(sourceId);
+      if (source !== undefined) onTaken?.(source);
+    }
+    return facts;
+  },
   identify: (_, logs) => new Map(named(logs).map(({ factId, log }) => [factId, log])),
 };
 

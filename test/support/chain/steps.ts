@@ -7,7 +7,7 @@ export const CONFIRMED: Evidence = { votes: { yes: ['1#1'], no: [] }, standing: 
 
 /** The parts of a step that most tests of the store do not look at. */
 export const PLAIN_STEP = {
-  ...{ headS: null, learnedDepth: NOTHING_LEARNED, finalLagMs: null, trouble: null, witnessesNeeded: 1 },
+  ...{ headS: null, learnedDepth: NOTHING_LEARNED, finalLagMs: null, trouble: null, witnessesNeeded: 1, costs: [] },
 } satisfies Partial<Step>;
 
 /** The parts of a network's state that the same tests do not look at. */

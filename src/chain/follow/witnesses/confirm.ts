@@ -100,6 +100,7 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress, { fro
     contractsPerCall,
     purpose: 'finality',
   } as const;
+  memory.meter.noteRequest(poll.sources);
   const reading = await readBlocks(node, wanted);
   if (isRefusal(reading)) {
     memory.range.shrink(to - from + 1);
@@ -149,7 +150,7 @@ async function writeNews(
 ): Promise<number> {
   const { store, decoder, memory } = poll.follow;
   const stored = await store.factsIn(poll.lease.networkId, from, to);
-  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources);
+  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, memory.meter.noteLog);
   const hashes = hashesOf(reading.logs) ?? new Map<number, string>();
   const blocks = new CanonicalBlocks(hashes.set(header.number, header.hash), Number.POSITIVE_INFINITY);
   const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);

@@ -24,10 +24,11 @@ export async function checkTail(poll: Poll, leader: Node): Promise<void> {
   const { contractsPerCall } = memory;
   const range = { from: Math.max(anchor.number, poll.state.final ?? 0) + 1, to: tip.number };
   const wanted = { ...range, sources: poll.sources, check: tip.number, contractsPerCall, purpose: 'tail' } as const;
+  memory.meter.noteRequest(poll.sources);
   const reading = await readBlocks(node, wanted);
   // The node is behind or on another branch: the leader has read these blocks, and the next check is soon.
   if (isRefusal(reading) || reading.header?.hash !== tip.hash) return;
-  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources);
+  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, memory.meter.noteLog);
   const { changes, omissions } = compareFacts({
     found,
     stored: await store.factsIn(poll.lease.networkId, range.from, range.to),

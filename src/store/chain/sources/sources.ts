@@ -80,7 +80,16 @@ export function createSource(
       target: source.sourceId,
       after: { ...(name === null ? {} : { name }), ...definition, fromBlock },
     });
-    const row = { ...source, nextBlock: null, lastBlock: null, pausedAtMs: null, pausedReason: null, revision: 1 };
+    const row = {
+      ...source,
+      nextBlock: null,
+      lastBlock: null,
+      pausedAtMs: null,
+      pausedReason: null,
+      revision: 1,
+      logRequests: 0,
+      logsReceived: 0,
+    };
     return { source: toSource(row), isNew: true };
   });
 }
@@ -165,6 +174,8 @@ export const shownColumns = sourceTable.pick([
   'lastBlock',
   'pausedAtMs',
   'pausedReason',
+  'logRequests',
+  'logsReceived',
   'dateCreated',
 ]);
 
@@ -198,6 +209,8 @@ export function toSource(row: RowOf<typeof shownColumns>): Source {
     state: pausedAtMs !== null ? 'paused' : blocksLeft === 0 ? 'live' : 'catching_up',
     pausedReason,
     blocksLeft,
+    logRequests: row.logRequests,
+    logsReceived: row.logsReceived,
     dateCreated,
   };
 }

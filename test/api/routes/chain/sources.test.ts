@@ -69,6 +69,8 @@ onSuiteEngine('sources', (store) => {
       state: 'live',
       pausedReason: null,
       blocksLeft: 0,
+      logRequests: 0,
+      logsReceived: 0,
       dateCreated: expect.any(Number),
     });
     const read = await call(app, tenant, `${SOURCES}/${source.sourceId}`);

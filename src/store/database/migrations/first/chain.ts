@@ -76,6 +76,7 @@ const SOURCE_TABLES: readonly string[] = [
   // too before the first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the
   // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused,
   // by a request or by a flood (`paused_by`). After a flood it is tried again at `retry_at_ms`, `retry_wait_ms` after the pause.
+  // `log_requests` and `logs_received` meter what the source costs (`chain/follow/blocks/source-meter.ts`).
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -100,6 +101,8 @@ const SOURCE_TABLES: readonly string[] = [
     revision bigint not null default 1,
     applies_from bigint not null,
     earlier text,
+    log_requests bigint not null default 0,
+    logs_received bigint not null default 0,
     created_at bigint not null,
     primary key (entity_id, id)
   )`,

@@ -1,0 +1,39 @@
+import type { FollowedSource, SourceCost } from '../../../store/chain/network-store.ts';
+
+/** How often the costs are stored. An instance that dies loses the costs since then. */
+const WRITE_EVERY_MS = 60_000;
+/** Sources of one step. The next steps store the others. */
+const MAX_WRITTEN = 500;
+
+/** Counts what each source costs: the requests for logs that asked for its logs too, and the logs that nodes sent for it. */
+export class SourceMeter {
+  readonly #costs = new Map<string, SourceCost>();
+  #writtenAtMs: number | null = null;
+
+  noteRequest(sources: readonly FollowedSource[]): void {
+    for (const source of sources) this.#add(source, 1, 0);
+  }
+
+  noteLogs(source: FollowedSource, logs: number): void {
+    this.#add(source, 0, logs);
+  }
+
+  readonly noteLog = (source: FollowedSource): void => this.#add(source, 0, 1);
+
+  /** The costs to store with the next step; none before a minute has passed. */
+  due(nowMs: number): readonly SourceCost[] {
+    this.#writtenAtMs ??= nowMs;
+    return nowMs - this.#writtenAtMs < WRITE_EVERY_MS ? [] : [...this.#costs.values()].slice(0, MAX_WRITTEN);
+  }
+
+  /** After the step that has stored these costs. */
+  noteWritten(costs: readonly SourceCost[], nowMs: number): void {
+    for (const { sourceId } of costs) this.#costs.delete(sourceId);
+    if (costs.length > 0 && this.#costs.size === 0) this.#writtenAtMs = nowMs;
+  }
+
+  #add({ entityId, sourceId }: FollowedSource, requests: number, logs: number): void {
+    const known = this.#costs.get(sourceId) ?? { entityId, sourceId, requests: 0, logs: 0 };
+    this.#costs.set(sourceId, { ...known, requests: known.requests + requests, logs: known.logs + logs });
+  }
+}
