@@ -6,6 +6,7 @@ import { Badge, type Tone } from '../../components/values/badge.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { Loading, NotShown, ProblemAlert } from '../../components/view/states.tsx';
 import { useResponse } from '../../use-response.ts';
+import { AddSource } from '../sources/add-source.tsx';
 
 const STATES: Readonly<Record<Source['state'], { label: string; tone: Tone; icon: 'check' | 'clock' | 'pause' }>> = {
   live: { label: 'Live', tone: 'good', icon: 'check' },
@@ -56,12 +57,15 @@ const NO_QUERY = new URLSearchParams();
 
 /** The entity's sources that read from the network. */
 export function NetworkSources({ networkId }: { networkId: number }) {
-  const { data, problem } = useResponse(String(networkId), (signal) =>
+  const { data, problem, reload } = useResponse(String(networkId), (signal) =>
     paybell().sources.list({ networkId, limit: 100 }, { signal }),
   );
   return (
     <section class="endpoint-section" aria-labelledby="sources-heading">
-      <h2 id="sources-heading">Sources</h2>
+      <div class="section-head">
+        <h2 id="sources-heading">Sources</h2>
+        <AddSource networkId={networkId} onAdded={() => void reload()} />
+      </div>
       {problem === null ? null : problem.permission === null ? (
         <ProblemAlert problem={problem} />
       ) : (

@@ -1,19 +1,16 @@
 import { transactionHashIn } from '../../../domain/chain/payment-search.ts';
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
-import { CodeBlock } from '../../components/values/copy.tsx';
 import { Empty } from '../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
+import { AddSource } from '../sources/add-source.tsx';
 import { clearFilters, type FilterValues } from './filters.tsx';
 
-const ADD_SOURCE =
-  'paybell sources add --network 8453 --preset erc20 --contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 --where to=<address>';
-
-export function NoPayments() {
+export function NoPayments({ onAdded }: { onAdded: () => void }) {
   return (
     <Empty icon="payments" title="No payments yet">
       <p>A payment appears here when a source reads it from a network, or when a sender announces its transaction.</p>
-      <CodeBlock text={ADD_SOURCE} label="Copy command" />
+      <AddSource onAdded={onAdded} isPrimary />
     </Empty>
   );
 }

@@ -49,7 +49,7 @@ export function Payments() {
         {data === null ? null : data.payments.length > 0 ? (
           <PaymentTable payments={data.payments} busy={isStale} query={query} />
         ) : data.totalResults === 0 && Object.keys(values).length === 0 ? (
-          <NoPayments />
+          <NoPayments onAdded={() => void reload()} />
         ) : (
           <NoMatches total={data.totalResults} limit={limit} values={values} />
         )}

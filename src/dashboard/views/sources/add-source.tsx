@@ -1,0 +1,30 @@
+import { useState } from 'preact/hooks';
+import { paybell } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { useResponse } from '../../use-response.ts';
+import { AddSourceDialog } from './add-dialog.tsx';
+
+type AddProps = { networkId?: number; isPrimary?: boolean; onAdded: () => void };
+
+/** Opens the set-up of a source. It needs a network that the server follows. */
+export function AddSource({ networkId, isPrimary = false, onAdded }: AddProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { data } = useResponse('chains', (signal) => paybell().chains.list({ signal }));
+  const chains = (data?.chains ?? []).filter((chain) => networkId === undefined || chain.networkId === networkId);
+  return (
+    <>
+      <ActionButton
+        needs="webhooks:write"
+        class={isPrimary ? 'button button-primary' : 'button'}
+        disabled={chains.length === 0}
+        {...(data !== null && chains.length === 0 && { title: 'The server follows no network: CHAIN_RPC names none' })}
+        onClick={() => setIsOpen(true)}
+      >
+        <Icon name="plus" size={14} />
+        Add an address
+      </ActionButton>
+      {isOpen ? <AddSourceDialog chains={chains} onAdded={onAdded} onClose={() => setIsOpen(false)} /> : null}
+    </>
+  );
+}
