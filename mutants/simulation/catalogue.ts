@@ -85,6 +85,14 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     replace: 'return sorted[0] ?? null;',
   },
   {
+    name: 'one-node-denies',
+    what: 'retracts a payment that one node denies',
+    law: 'L5',
+    file: 'domain/chain/witnesses.ts',
+    find: "if (no.length >= quorum && no.length > yes.length) return 'denied';",
+    replace: "if (no.length > 0) return 'denied';",
+  },
+  {
     name: 'outdated-event-redelivered',
     what: 'sends an event again that was retracted or replaced',
     law: 'L5',

@@ -17,7 +17,7 @@ import type { Action, Actions } from './operation.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 20_000;
-/** One of this many blocks has an invented payment, and one of this many payments is denied. */
+/** One of this many blocks has an invented payment. */
 const FEW = 3;
 const FAKE = 0xfa_0000;
 
@@ -58,7 +58,7 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'calls-final-early': withFaults({ finalized: 2, safe: 1 }),
   'calls-nothing-final': withFaults({ finalized: 'error' }),
   invents: withFaults({ invents: (block) => (block.number % FEW === 0 ? [fakeLog(block)] : []) }, true),
-  denies: withFaults({ denies: (hash) => Number.parseInt(hash.slice(-2), 16) % FEW === 0 }, true),
+  denies: withFaults({ denies: () => true }, true),
   omits: withFaults({ omission: { responses: 30, logs: 50 } }, true),
   refuses: withFaults({ rateLimited: 20, unreachable: 20 }),
   'lives-in-the-future': withFaults({ aheadS: 200_000_000 }),
