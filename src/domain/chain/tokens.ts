@@ -8,7 +8,10 @@ export type StatedToken = { readonly decimals: number | null; readonly symbol: s
 
 type Listed = readonly [networkId: number, symbol: string, address: string];
 
-/** Issued on these networks by Circle (USDC, EURC), Tether (USDT) and Sky (DAI) themselves. Bridged forms are not listed. */
+/**
+ * Issued on these networks by Circle (USDC, EURC), Tether (USDT) and Sky (DAI) themselves. Bridged forms are not listed. Circle's
+ * own pages list its tokens: developers.circle.com/stablecoins/usdc-contract-addresses and /eurc-contract-addresses.
+ */
 const LISTED: readonly Listed[] = [
   [1, 'USDC', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'],
   [1, 'USDT', '0xdac17f958d2ee523a2206206994597c13d831ec7'],
@@ -19,8 +22,6 @@ const LISTED: readonly Listed[] = [
   [8453, 'USDC', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
   [8453, 'EURC', '0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42'],
   [42161, 'USDC', '0xaf88d065e77c8cc2239327c5edb3a432268e5831'],
-  [42220, 'USDC', '0xceba9300f2b948710d2653dd7b07f33a8b32118c'],
-  [42220, 'USDT', '0x48065fbbe25f71c9282ddf5e1cd6d6a887483d5e'],
 ];
 
 const SYMBOLS: ReadonlyMap<string, string> = new Map(

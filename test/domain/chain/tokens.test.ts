@@ -24,8 +24,6 @@ test('the list has the addresses that the issuers publish with their checksums',
     '8453 USDC 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
     '8453 EURC 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42',
     '42161 USDC 0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
-    '42220 USDC 0xcebA9300f2b948710d2653dD7B07f33A8B32118C',
-    '42220 USDT 0x48065fbBE25f71C9282ddf5e1cD6D6A887483D5e',
   ]);
 });
 
