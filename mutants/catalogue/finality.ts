@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
-/** How sure a webhook wants to be. */
+/** How sure a webhook wants to be, and when nodes are. */
 export const finality: readonly Mutant[] = [
   {
     name: 'finalized-at-any-finality',
@@ -36,5 +36,13 @@ export const finality: readonly Mutant[] = [
       file: 'api/routes/webhooks/finality',
       test: 'must be the same when the registration is repeated with options',
     },
+  },
+  {
+    name: 'old-denials-count',
+    what: 'retracts a payment that two nodes have denied at different times',
+    file: 'chain/follow/witnesses/votes.ts',
+    find: 'const no = question.votes.no.filter((node) => isAnswered(node, question));',
+    replace: 'const no = question.votes.no;',
+    caughtBy: { file: 'chain/follow/witnesses', test: 'is not retracted if two nodes deny it at different times' },
   },
 ];

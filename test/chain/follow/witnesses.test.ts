@@ -244,6 +244,27 @@ describe('a payment that one node denies', () => {
     expect(fact).toMatchObject({ state: 'final', isDisputed: false });
   });
 
+  test('is not retracted if two nodes deny it at different times', async () => {
+    const { chain, nodes, followed, store } = network({}, {}, {});
+    const [, second, third] = nodes;
+    if (second === undefined || third === undefined) throw new Error('there are three nodes');
+    const fact = () => [...store.facts.values()].find(({ transactionHash }) => transactionHash === denied(chain));
+    second.faults.denies = (hash) => hash === denied(chain);
+    third.faults.lag = 30;
+    for (let blocks = 0; blocks < 60 && !fact()?.votes.no.length; blocks++) await payAndPoll(followed, 1);
+    expect(fact()).toMatchObject({ state: 'seen', votes: { no: ['1#2'] } });
+    second.isDown = true;
+    third.faults.lag = 0;
+    third.faults.denies = (hash) => hash === denied(chain);
+    await payAndPoll(followed, 60);
+    expect(store.counts.retracted).toBe(0);
+    second.isDown = false;
+    second.faults.denies = () => false;
+    await payAndPoll(followed, 60);
+    expect(store.counts.retracted).toBe(0);
+    expect(fact()).toMatchObject({ state: 'final', isDisputed: false, revision: 1 });
+  });
+
   test.each([0, 1, 2])('of three is final (node %d)', async (denier) => {
     const { fact, store } = await deniedBy(3, denier);
     expect(fact).toMatchObject({ state: 'final', isDisputed: false, revision: 1 });

@@ -26,7 +26,10 @@ export type Judged<Asked extends Question = Question> = Asked & { readonly verdi
 
 const RECEIPTS_A_REQUEST = 100;
 
-/** Asks for receipts until each fact has a verdict or every present node has been asked. */
+/**
+ * Asks for receipts until each fact has a verdict or every present node has been asked. Nodes may have denied a fact at
+ * different times, each for a moment, so only denials from one call decide: earlier ones are asked for again, or do not count.
+ */
 export async function takeVotes<Asked extends Question>(
   poll: Poll,
   questions: readonly Asked[],
@@ -35,21 +38,36 @@ export async function takeVotes<Asked extends Question>(
   const { witnesses } = poll.follow;
   const { present, quorum } = witnesses;
   const asked = new Map(questions.map((question) => [placeOf(question), question]));
-  for (const { node } of present) {
-    if (node.waitMs > 0) continue;
-    const open = [...asked.values()].filter(
-      ({ votes }) => isAskedAgain || (judgeVotes(votes, quorum, false) === 'open' && !hasVoted(votes, node.id)),
-    );
-    for (const question of await voteOf(poll, node, open)) asked.set(placeOf(question), question);
+  const answered = new Set<string>();
+  const ask = async (node: Node, isWanted: (question: Asked) => boolean) => {
+    for (const question of await voteOf(poll, node, [...asked.values()].filter(isWanted))) {
+      asked.set(placeOf(question), question);
+      answered.add(`${node.id} ${placeOf(question)}`);
+    }
+  };
+  const verdictNow = ({ votes }: Asked) => judgeVotes(votes, quorum, false);
+  const isAnswered = (node: string, question: Asked) => answered.has(`${node} ${placeOf(question)}`);
+  const reachable = present.flatMap(({ node }) => (node.waitMs > 0 ? [] : node));
+  for (const node of reachable) {
+    await ask(node, (one) => isAskedAgain || (verdictNow(one) === 'open' && !hasVoted(one.votes, node.id)));
+  }
+  for (const node of reachable) {
+    await ask(node, (one) => verdictNow(one) === 'denied' && hasDenied(one, node.id) && !isAnswered(node.id, one));
   }
   const judged = [...asked.values()].map((question) => {
+    const no = question.votes.no.filter((node) => isAnswered(node, question));
+    const votes = verdictNow(question) === 'denied' ? { ...question.votes, no } : question.votes;
     // Once a node has denied a fact, nodes that cannot vote now are not waited for.
-    const isDenied = question.votes.no.length > 0;
-    const isComplete = present.every((each) => hasVoted(question.votes, each.node.id) || (isDenied && each.isUseless));
-    return { ...question, verdict: judgeVotes(question.votes, quorum, isComplete) };
+    const isDenied = votes.no.length > 0;
+    const isComplete = present.every((each) => hasVoted(votes, each.node.id) || (isDenied && each.isUseless));
+    return { ...question, votes, verdict: judgeVotes(votes, quorum, isComplete) };
   });
   noteInventions(poll, judged);
   return judged;
+}
+
+function hasDenied({ votes }: Question, id: string): boolean {
+  return votes.no.includes(id);
 }
 
 function placeOf(question: Question): string {
