@@ -23,7 +23,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   },
 };
 const SEEDS = [1, 2, 3, 4, 5].slice(0, suiteRuns(2, 5));
-const FORKS = suiteRuns(100, 500);
+const FORKS = suiteRuns(50, 500);
 const [FIRST] = Object.values(NETWORKS);
 
 type Findings = { readonly mistakes: readonly string[]; readonly falseRetractions: number };

@@ -133,7 +133,7 @@ onEveryEngine('any list of any events', (store) => {
           expect(await walk(async (page) => (await read(page)).events)).toEqual(expected);
         }
       }),
-      { numRuns: suiteRuns(10, 60) },
+      { numRuns: suiteRuns(6, 60) },
     );
   });
 });
@@ -156,7 +156,7 @@ onEveryEngine('any list of any deliveries', (store) => {
           }
         },
       ),
-      { numRuns: suiteRuns(15, 100) },
+      { numRuns: suiteRuns(8, 100) },
     );
   });
 

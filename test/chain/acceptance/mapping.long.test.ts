@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { ChainStage } from '../../support/chain/chain-stage.ts';
-import { SUITE_ENGINES } from '../../support/suite.ts';
+import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-describe.each([...SUITE_ENGINES])('what logs prove on %s', (engine) => {
+describe.each([...ENGINES])('what logs prove on %s', (engine) => {
   test('a payment of 2^256 - 1 is exact in its smallest unit and in decimals', async () => {
     await using stage = await ChainStage.start(engine);
     await stage.service.webhook('all', 'TransferProcessed');

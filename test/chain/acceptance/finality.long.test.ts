@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { ChainStage } from '../../support/chain/chain-stage.ts';
-import { SUITE_ENGINES } from '../../support/suite.ts';
+import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-describe.each([...SUITE_ENGINES])('finality on %s', (engine) => {
+describe.each([...ENGINES])('finality on %s', (engine) => {
   test('one payment is told at +0 to who wants it seen, at +11 with 12 confirmations, and at +16 when it is final', async () => {
     await using stage = await ChainStage.start(engine, { nodeCount: 2 });
     await stage.service.webhook('seen', 'TransferProcessed', 'seen');
