@@ -7,7 +7,7 @@ import { type LlhttpReading, readWithLlhttp } from './llhttp.ts';
 import { ResponseGenerator } from './response-generator.ts';
 
 /** Each run has 5,000 generated responses, each compared with llhttp and with itself in other parts. */
-const SEEDS = Array.from({ length: suiteRuns(3, 12) }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: suiteRuns(5, 12) }, (_, index) => index + 1);
 const RESPONSES_PER_SEED = 5_000;
 /** Heads that come byte by byte are copied for each byte, so only short ones are read so, and one in four. */
 const BYTE_BY_BYTE_EVERY = 4;
