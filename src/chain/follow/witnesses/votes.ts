@@ -58,7 +58,7 @@ export async function takeVotes<Asked extends Question>(
     const no = question.votes.no.filter((node) => isAnswered(node, question));
     const votes = verdictNow(question) === 'denied' ? { ...question.votes, no } : question.votes;
     // Once a node has denied a fact, nodes that cannot vote now are not waited for.
-    const isDenied = votes.no.length > 0;
+    const isDenied = question.votes.no.length > 0;
     const isComplete = present.every((each) => hasVoted(votes, each.node.id) || (isDenied && each.isUseless));
     return { ...question, votes, verdict: judgeVotes(votes, quorum, isComplete) };
   });
