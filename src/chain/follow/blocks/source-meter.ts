@@ -5,9 +5,12 @@ const WRITE_EVERY_MS = 60_000;
 /** Sources of one step. The next steps store the others. */
 const MAX_WRITTEN = 500;
 
+/** Changed in place: every request counts for every source of the network. */
+type Counted = { -readonly [Name in keyof SourceCost]: SourceCost[Name] };
+
 /** Counts what each source costs: the requests for logs that asked for its logs too, and the logs that nodes sent for it. */
 export class SourceMeter {
-  readonly #costs = new Map<string, SourceCost>();
+  readonly #costs = new Map<string, Counted>();
   #writtenAtMs: number | null = null;
 
   noteRequest(sources: readonly FollowedSource[]): void {
@@ -33,7 +36,12 @@ export class SourceMeter {
   }
 
   #add({ entityId, sourceId }: FollowedSource, requests: number, logs: number): void {
-    const known = this.#costs.get(sourceId) ?? { entityId, sourceId, requests: 0, logs: 0 };
-    this.#costs.set(sourceId, { ...known, requests: known.requests + requests, logs: known.logs + logs });
+    let counted = this.#costs.get(sourceId);
+    if (counted === undefined) {
+      counted = { entityId, sourceId, requests: 0, logs: 0 };
+      this.#costs.set(sourceId, counted);
+    }
+    counted.requests += requests;
+    counted.logs += logs;
   }
 }
