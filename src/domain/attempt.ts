@@ -19,7 +19,8 @@ export const ATTEMPT_KINDS = ['first', 'retry', 'redelivery', 'test'] as const;
 export type AttemptKind = (typeof ATTEMPT_KINDS)[number];
 
 /** Why a webhook was suspended. */
-export type SuspendReason = 'gone' | 'failing';
+export const SUSPEND_REASONS = ['gone', 'failing'] as const;
+export type SuspendReason = (typeof SUSPEND_REASONS)[number];
 
 /** A webhook whose attempts have all failed for this long is suspended. */
 export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
@@ -52,7 +53,7 @@ export const ATTEMPT_ERRORS = [
   'certificate_expired',
   /** There was no connection to the proxy of EGRESS_PROXY, or it closed the connection without a response. */
   'proxy_unreachable',
-  /** The proxy did not respond within the time limit, to this request and to no other meanwhile. */
+  /** The proxy did not respond within the time limit, to this request or to any other during that time. */
   'proxy_timeout',
   /** The proxy wants other credentials (407). */
   'proxy_credentials',
@@ -77,7 +78,7 @@ export type ResponseOutcome = {
   retryAfter: string | null;
   /** The first bytes of the response body, as text that can be stored and shown. */
   body: string;
-  /** Of a response that is no success, a line for each, as `storedHeaders` makes them. */
+  /** Headers of a response that was not a success, one per line, as `storedHeaders` makes them. */
   headers?: string;
   durationMs: number;
 };
@@ -113,7 +114,7 @@ export type NextState = {
   suspend: SuspendReason | null;
 };
 
-/** What an attempt leads to; the same rule for a first attempt, a retry and a redelivery. */
+/** Decides what follows an attempt. First attempts, retries and redeliveries share the rule. */
 export function decideNext({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptInput): NextState {
   const used = kind === 'redelivery' ? steps : steps + 1;
   if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
@@ -133,8 +134,8 @@ export function isSuccess(outcome: Outcome): boolean {
 }
 
 /**
- * Whether the record of a delivery has room for an attempt: it is the only one, and the record has neither its kind nor the
- * headers of a response that was no success.
+ * Whether the row of a delivery can store an attempt. It must be the only attempt, and the row has no columns for the
+ * kind of a redelivery or for response headers.
  */
 export function fitsRecord(
   { attempts, kind }: { readonly attempts: number; readonly kind: AttemptKind },

@@ -1,6 +1,6 @@
 /**
- * What the store rejects, with the facts of each case. The sentence is true wherever it is shown: the command line
- * prints it as it is, and the API adds a code, headers and the names of its own inputs (`api/http/store-errors.ts`).
+ * Errors of the store, with the facts of each case. The sentence is true everywhere: the command line prints it as it
+ * is, and the API adds a code, headers and the names of its own inputs (`api/http/store-errors.ts`).
  */
 type Facts = {
   entity_not_found: { entityId: string };
@@ -27,20 +27,22 @@ type Facts = {
   storage_full: { storedBytes: number; limitBytes: number };
   /** Too many events of the entity are held for transactions that no node has. */
   held_limit: { limit: number };
+  /** Too many bulk redeliveries of the entity are not done. */
+  redeliveries_running: { limit: number };
   /** One event id stands for one body. */
   event_conflict: { eventId: string };
   /** A retraction names an event that was never accepted, or that retention has removed. */
   retracted_not_found: { eventId: string };
   already_retracted: { eventId: string };
   retraction_of_retraction: { eventId: string };
-  /** What was taken back is not sent again. */
+  /** A retracted event is not sent again. */
   event_retracted: { eventId: string };
   event_outdated: { eventId: string; outdatedBy: string };
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
   page_too_large: { bytes: number; limitBytes: number };
   /** More of a day than one request can sum up. */
-  day_too_large: { what: 'events' | 'tokens'; limit: number };
+  day_too_large: { what: 'events' | 'payments' | 'tokens'; limit: number };
   /** More deliveries have an attempt to come than one request can sort by it. */
   sort_too_large: { limit: number };
   /** More matches lie before the page than one request can skip. */
@@ -51,10 +53,21 @@ type Facts = {
   headers_too_large: { bytes: number; limitBytes: number };
   /** A client certificate is part of TLS. */
   certificate_without_tls: { postUrl: string };
-  /** The delivery is an alert, and the entity has no URL for alerts any more. */
+  /** The delivery is an alert, and the entity no longer has a URL for alerts. */
   alerts_off: { entityId: string };
   listen_limit: { limit: number };
   source_limit: { limit: number };
+  address_limit: { limit: number; setting: 'ENTITY_ADDRESS_LIMIT' | 'CHAIN_ADDRESS_LIMIT' };
+  /** Invoices have made the source, and it serves them alone. */
+  source_of_invoices: { sourceId: string };
+  invoice_limit: { limit: number };
+  /** The reference of an invoice stands for its terms. */
+  invoice_conflict: { reference: string; invoiceId: string };
+  address_in_use: { invoiceId: string };
+  amount_in_use: { invoiceId: string };
+  invoice_expiry: { earliest: number; latest: number };
+  /** A paid invoice cannot be cancelled. */
+  invoice_paid: { invoiceId: string };
   key_limit: { limit: number };
   /** The key was revoked or has expired between its authentication and the change. */
   key_not_in_force: Record<string, never>;
@@ -102,6 +115,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   held_limit: ({ limit }) =>
     `${showCount(limit, 'event')} of this entity are held for transactions that no block has yet, and the limit is ${limit}. Check ` +
     'the transaction hashes. Send the event again once some of the transactions are in a block, or without hold=chain.',
+  redeliveries_running: ({ limit }) =>
+    `${limit} bulk redeliveries of this entity are running, which is the limit. Wait until one has finished.`,
   event_conflict: ({ eventId }) => `The event ${eventId} was accepted before with a different body.`,
   retracted_not_found: ({ eventId }) =>
     `There is no event ${eventId} to retract. Nothing was accepted; check retracts.eventId.`,
@@ -132,8 +147,25 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
   source_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'source')}. Delete one first; the operator can raise ENTITY_SOURCE_LIMIT.`,
+  address_limit: ({ limit, setting }) =>
+    setting === 'ENTITY_ADDRESS_LIMIT'
+      ? `The address books of an entity have at most ${showCount(limit, 'address', 'addresses')}. Remove some first; a removed address counts until its last block is final. The operator can raise ENTITY_ADDRESS_LIMIT.`
+      : `The address books on a network have at most ${showCount(limit, 'address', 'addresses')}. The operator can raise CHAIN_ADDRESS_LIMIT.`,
+  source_of_invoices: ({ sourceId }) =>
+    `The source ${sourceId} belongs to invoices. It goes with their last address; only its pause can be ended.`,
+  invoice_limit: ({ limit }) =>
+    `An entity has at most ${showCount(limit, 'open invoice')}. Cancel some, or wait until their addresses are no longer watched. The operator can raise ENTITY_INVOICE_LIMIT.`,
+  invoice_conflict: ({ reference, invoiceId }) =>
+    `The reference ${reference} belongs to ${invoiceId}, which has other terms. Choose another reference. Nothing was created.`,
+  address_in_use: ({ invoiceId }) =>
+    `The address has the open invoice ${invoiceId} in this token. Use another address, cancel that invoice, or give both match "exact" and different amounts. Nothing was created.`,
+  amount_in_use: ({ invoiceId }) =>
+    `The address has the open invoice ${invoiceId} of exactly this amount. Use another amount or another address. Nothing was created.`,
+  invoice_expiry: ({ earliest, latest }) =>
+    `dateExpires must be from ${earliest} to ${latest}: at least a minute and at most 366 days from now.`,
+  invoice_paid: ({ invoiceId }) => `The invoice ${invoiceId} is paid, so it cannot be cancelled. Nothing was changed.`,
   key_limit: ({ limit }) => `An entity has at most ${showCount(limit, 'key')} in force. Revoke one first.`,
-  key_not_in_force: () => 'The key is not in force any more. Nothing was changed.',
+  key_not_in_force: () => 'The key is no longer in force. Nothing was changed.',
   key_outlives_its_maker: ({ latest }) =>
     `A key expires no later than the key that creates it, which expires at ${latest}. Nothing was changed.`,
   key_in_use: ({ keyId }) =>

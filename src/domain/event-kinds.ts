@@ -10,7 +10,7 @@ export const EVENT_KINDS = [
 ] as const;
 
 /**
- * Takes back an event that was sent before. No webhook is registered for it: it goes to those that were told of the original.
+ * Retracts an event that was sent before. Webhooks cannot register for it: it goes to every receiver of the original.
  */
 export const RETRACTION = 'EventRetracted';
 

@@ -12,7 +12,8 @@ export type IdPrefix =
   | 'trf'
   | 'ins'
   | 'lst'
-  | 'src';
+  | 'src'
+  | 'inv';
 
 const RANDOM_BYTES = 10;
 
@@ -35,9 +36,9 @@ export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): str
  *
  *   time 12 | version 1 | count within the millisecond 3 | variant 1 | random 5 | round 2 | queue number 8
  *
- * An event's number is a UUIDv7 whose last ten digits are zero. The id of a delivery is a function of its event, round and
- * queue, so that two deliveries of one event to one webhook cannot exist. The deliveries of an event are a range of ids,
- * those of a round are a narrower range, and every id contains the time of acceptance.
+ * An event's number is a UUIDv7 whose last ten digits are zero. The id of a delivery is a function of its event, round
+ * and queue, so that two deliveries of one event to one webhook cannot exist. The deliveries of an event are a range of
+ * ids, a round is a narrower range, and every id contains the time of acceptance.
  */
 
 /** The largest number of a webhook, and so the number of changes that an entity can have. */
@@ -104,7 +105,7 @@ export function endpointId(no: number): string {
   return `ep_${no.toString(16).padStart(ENDPOINT_DIGITS, '0')}`;
 }
 
-/** Null for a text that is the id of no endpoint. */
+/** Null if the text is not the id of an endpoint. */
 export function endpointNo(id: string): number | null {
   return ENDPOINT_ID.test(id) ? Number.parseInt(id.slice('ep_'.length), 16) : null;
 }

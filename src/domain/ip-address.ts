@@ -36,7 +36,10 @@ export function canonicalAddress(address: string): string {
   return ipaddr.IPv6.isValid(address) ? ipaddr.IPv6.parse(address).toNormalizedString() : address;
 }
 
-/** What one client can hold: an IPv4 address, or the first 64 bits of an IPv6 address, since networks are that large. */
+/**
+ * The block that one client can hold: an IPv4 address, or the first 64 bits of an IPv6 address, since networks are that
+ * large.
+ */
 export function addressBlock(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === null) return address;

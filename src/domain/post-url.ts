@@ -121,19 +121,19 @@ declare const brand: unique symbol;
  */
 export type DestinationKey = string & { readonly [brand]: 'DestinationKey' };
 
-/** An endpoint with a rate limit of its own, in requests per second. */
+/** The rate limit of an endpoint, in requests per second. */
 export type Pace = { readonly endpointNo: number; readonly perSecond: number };
 
 /**
- * An endpoint with a rate limit is a destination of its own, `… <perSecond>/s <endpointNo>`: what waits for its turn takes no
- * slot from the other endpoints on the host, and every process that has the key knows the rate.
+ * An endpoint with a rate limit is a separate destination, `… <perSecond>/s <endpointNo>`. Its waiting deliveries take
+ * no slot from the other endpoints on the host, and every process that has the key knows the rate.
  */
 export function destinationKey(entityId: string, postUrl: string, pace: Pace | null = null): DestinationKey {
   const paced = pace === null ? '' : ` ${pace.perSecond}/s ${pace.endpointNo}`;
   return `${entityKeyPrefix(entityId)}${destinationOf(postUrl)}${paced}` as DestinationKey;
 }
 
-/** The most requests per second to the destination, or null where only its slots limit them. */
+/** The most requests per second to the destination, or null if only its slots limit them. */
 export function rateOf(key: DestinationKey): number | null {
   const rate = RATE.exec(key)?.[1];
   return rate === undefined ? null : Number(rate);
@@ -155,7 +155,7 @@ export function hostOf(postUrl: string): string {
   return withoutTrailingDot(URL.parse(postUrl)?.hostname ?? '');
 }
 
-/** What the keys of an entity begin with; sorts directly before the first of them. */
+/** The prefix of an entity's keys. It sorts directly before the first of them. */
 export function entityKeyPrefix(entityId: string): string {
   return `${entityId} `;
 }

@@ -20,7 +20,7 @@ type Body = Uint8Array | string;
 export interface SigningKeys {
   readonly secrets: readonly Uint8Array[];
   readonly signingKeys: readonly KeyObject[];
-  /** What `BODY_SIGNATURE_HEADER` is signed with. */
+  /** The key for `BODY_SIGNATURE_HEADER`. */
   readonly bodyKey: Uint8Array | null;
 }
 
@@ -41,8 +41,8 @@ export function parseSecret(secret: string): Uint8Array {
 }
 
 /**
- * A stored secret is `whsec_…`. One that was imported from another service in another form is `hex:` or `text:` and the text
- * that its receivers hold.
+ * A stored secret is `whsec_…`. A secret that was imported from another service in another form is `hex:` or `text:`
+ * and the text that its receivers hold.
  */
 export function toStored(secret: string, format: 'whsec' | 'hex' | 'text'): string {
   return format === 'whsec' ? secret : `${format}:${secret}`;

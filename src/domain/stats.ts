@@ -13,8 +13,8 @@ export function intervalOf(intervalS: number): StatsInterval {
 export type StatsRange = { intervalS: number; startS: number; endS: number };
 
 /**
- * The figures of one destination are kept by the hour and by the day: most destinations have less than one delivery a minute,
- * and a row of a minute for each would cost more than the delivery itself.
+ * The figures of one destination are kept by the hour and by the day. Most destinations have less than one delivery a
+ * minute, and a row for each minute would cost more than the delivery itself.
  */
 export const SHORTEST_OF_DESTINATION_S = INTERVAL_S.hour;
 
@@ -83,7 +83,7 @@ export function figuresOf(tally: Tally): Figures {
   const buckets = [...tally].filter(([slot]) => slot >= 0).sort(([a], [b]) => a - b);
   const delivered = buckets.reduce((sum, [, count]) => sum + count, 0);
   const failed = tally.get(SLOTS.failed) ?? 0;
-  // Where attempts were not counted yet, each delivery that failed has at least its last one.
+  // If attempts were not counted yet, each failed delivery has at least its last one.
   const failedAttempts = Math.max(failed, tally.get(SLOTS.failedAttempts) ?? 0);
   return {
     accepted: tally.get(SLOTS.accepted) ?? 0,

@@ -12,11 +12,11 @@ const KNOWN_FLAGS = 0x03;
 
 const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const MAX_STATE_MEMBERS = 32;
-/** What every service has to pass on; of a longer one, members are left out. */
+/** Every service must pass on at least this length. A longer state loses members. */
 const MAX_STATE_LENGTH = 512;
 const LONG_MEMBER_LENGTH = 128;
 
-/** From the headers of a request. Null where `traceparent` is not valid: a request is never rejected for its trace. */
+/** From the headers of a request. Null if `traceparent` is not valid: a request is never rejected for its trace. */
 export function readTraceContext(traceparent: string, tracestate: string | null): string | null {
   const [, version = '', traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? [];
   const isValid = version !== '' && version !== INVALID_VERSION && !/^0+$/.test(traceId) && !/^0+$/.test(parentId);
@@ -28,7 +28,7 @@ export function readTraceContext(traceparent: string, tracestate: string | null)
   return state === '' ? parent : `${parent} ${state}`;
 }
 
-/** Empty where one member is not valid: which of the others it belongs to cannot be known. */
+/** Empty if one member is not valid, because the other members may depend on it. */
 function readState(tracestate: string): string {
   const members = tracestate
     .split(',')
@@ -52,7 +52,7 @@ export type TraceParts = {
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly state: string;
 };
 
@@ -68,7 +68,7 @@ export function partsOfTrace(context: string): TraceParts {
 /** The names that OpenTelemetry gives to the ids of a trace in a log line. */
 export type TraceIds = { readonly trace_id: string; readonly span_id: string };
 
-/** Null where there is no trace. */
+/** Null if there is no trace. */
 export function traceIdsOf(context: string | null | undefined): TraceIds | null {
   if (context == null) return null;
   const { traceId, spanId } = partsOfTrace(context);

@@ -1,7 +1,7 @@
-import type { Finality } from './chain/finality.ts';
+import type { WebhookFinality } from './chain/finality-by-amount.ts';
 import type { PayloadFilter } from './payload-filter/payload-filter.ts';
 
-/** Decides what an import registers: one batch of lines at a time, against what the store holds. */
+/** Decides which lines an import registers: one batch at a time, compared with the stored webhooks. */
 
 export type ImportedWebhook = {
   webhookId?: string | undefined;
@@ -9,14 +9,14 @@ export type ImportedWebhook = {
   event: string;
   postUrl: string;
   dateCreated?: number | undefined;
-  options?: { finality?: Finality | null | undefined; filter?: PayloadFilter | null | undefined } | undefined;
+  options?: { finality?: WebhookFinality | null | undefined; filter?: PayloadFilter | null | undefined } | undefined;
 };
 
 export type NumberedWebhook = ImportedWebhook & { line: number };
 export type AcceptedWebhook = ImportedWebhook & { dateCreated: number };
 export type Refusal = { line: number; reason: string };
 
-/** What the store holds of everything that a batch mentions. */
+/** The stored data about everything that a batch mentions. */
 export type Stored = {
   newestDate: number;
   total: number;

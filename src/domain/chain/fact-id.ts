@@ -1,4 +1,4 @@
-/** What a log says, without where it stands: `n` counts the equal logs of one transaction, from 0. */
+/** The content of a log without its position. `n` counts the equal logs of one transaction, from 0. */
 export type LogContent = {
   readonly networkId: number;
   readonly transactionHash: string;
@@ -12,14 +12,14 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const PREFIX = 'fct_';
 /** 130 bits: two facts never share an id by chance. */
 const LENGTH = 26;
-/** Also that of a fact that was made of a posted event instead of a log. */
+/** Also matches facts that were made from a posted event instead of a log. */
 const SHAPE = /^fct_[a-z0-9]{26}$/;
 
 const digest = new Uint8Array(32);
 
 /**
- * The same log has the same id in whichever block its transaction stands. Block and log index are left out on purpose: a
- * transaction that a reorganisation moves is the same payment. Every text is in lower case.
+ * The same log has the same id in any block. Block and log index are left out on purpose: a transaction that a reorg
+ * moves is the same payment. Every text is in lower case.
  */
 export function factId({ networkId, transactionHash, contract, topics, data, n }: LogContent): string {
   // The number of topics is written down, and none of the parts has a space: no two contents are the same text.

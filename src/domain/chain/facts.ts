@@ -19,7 +19,7 @@ export type FactState = 'waiting' | 'seen' | 'lost' | 'retracted' | 'final';
 
 export type BlockRef = { readonly number: number; readonly hash: string };
 
-/** Where a fact stands: carried in payloads, and never part of its identity. */
+/** The position of a fact: part of payloads, and never of its identity. */
 export type Position = {
   readonly blockNumber: number;
   readonly blockHash: string;
@@ -38,7 +38,7 @@ export function kindsOf(kind: string): readonly string[] {
   return kind === TRANSFER ? ['TransferProcessed', 'TransferFinalized'] : [kind];
 }
 
-/** What a source made of a log. */
+/** A fact that a source found in a log. */
 export type FoundFact = FactKey & {
   readonly networkId: number;
   readonly sourceId: string;
@@ -54,13 +54,19 @@ export type FoundFact = FactKey & {
   readonly position: Position;
   readonly transferId: string | null;
   readonly agreementId: string | null;
+  /** The address of its source's address book; absent for a source without a book. */
+  readonly bookAddress?: string;
+  /** The address of an invoice that the log pays, with the token and the amount in its smallest unit; absent for any other log. */
+  readonly expected?: { readonly token: string; readonly address: string; readonly base: string };
+  /** The invoice that it belongs to, with the amount that is expected as a decimal. The store adds it. */
+  readonly invoice?: { readonly invoiceId: string; readonly base: string; readonly amount: string };
   /** The fields of the payload that the log proves. */
   readonly fields: Readonly<Record<string, unknown>>;
 };
 
 /** A fact as the store knows it. */
 export type StoredFact = FactKey & {
-  /** Null for an event that is held. Facts of a source that is not followed any more are followed by their transaction. */
+  /** Null for a held event. If the source is no longer followed, its facts are followed by their transaction. */
   readonly sourceId?: string | null;
   readonly state: FactState;
   readonly revision: number;
@@ -69,7 +75,7 @@ export type StoredFact = FactKey & {
   readonly position: Position | null;
   /** The height at which its block was found to be gone. */
   readonly lostAtHead: number | null;
-  /** Whether it is an event that is held for a transaction, so that no log tells of it. */
+  /** Whether it is an event that is held for a transaction, without a log. */
   readonly isHeld: boolean;
   /** The nodes that showed or denied it in its block. */
   readonly votes: Votes;
@@ -90,7 +96,7 @@ export type Evidence = { readonly votes: Votes; readonly standing: 'open' | 'con
 /** Why an event is retracted: its block is gone, or most nodes deny that the block has it. */
 export type RetractionReason = 'reorg' | 'not_on_chain';
 
-/** What a look at a network found out about one fact; the store carries it out. */
+/** A change of one fact, found by reading its network. The store applies it. */
 export type FactChange =
   | { readonly change: 'seen'; readonly fact: FoundFact; readonly evidence?: Evidence }
   /** `waiting`, `seen` or `lost` → `seen`, at this position. */

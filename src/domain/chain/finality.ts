@@ -1,4 +1,4 @@
-/** How sure a webhook wants to be of what a chain says: a number counts confirmations, the block itself being the first. */
+/** The confirmation that a webhook needs: a number counts confirmations, the block itself being the first. */
 export type Finality = 'seen' | 'safe' | 'final' | number;
 
 export const MIN_CONFIRMATIONS = 2;
@@ -16,9 +16,11 @@ export function defaultFinality(event: string): Finality {
   return FINAL_BY_DEFAULT.has(event) ? 'final' : 'seen';
 }
 
-/** A transfer is finalized when it is final, and never before. */
-export function allowsFinality(event: string, finality: Finality): boolean {
-  return event !== 'TransferFinalized' || finality === 'final';
+export const LEVEL_NAMES = ['seen', 'safe', 'final'] as const;
+
+export function isFinality(value: unknown): value is Finality {
+  if (typeof value !== 'number') return LEVEL_NAMES.some((name) => name === value);
+  return Number.isInteger(value) && value >= MIN_CONFIRMATIONS && value <= MAX_CONFIRMATIONS;
 }
 
 /** As it is stored and as it is part of an event's id. */
@@ -26,7 +28,7 @@ export function finalityText(finality: Finality): string {
   return String(finality);
 }
 
-/** Of a text that `finalityText` made. */
+/** Parses a text of `finalityText`. */
 export function finalityOf(text: string): Finality {
   return text === 'seen' || text === 'safe' || text === 'final' ? text : Number(text);
 }
@@ -34,11 +36,11 @@ export function finalityOf(text: string): Finality {
 /** How far a network has come. `safe` and `final` are null before the network has said them. */
 export type Levels = { readonly head: number; readonly safe: number | null; readonly final: number | null };
 
-/** The newest block whose facts have this finality; null where there is none. */
+/** The newest block whose facts have this finality, or null. */
 export function reachedBlock(finality: Finality, { head, safe, final }: Levels): number | null {
   if (finality === 'seen') return head;
   if (finality === 'final') return final;
-  // What is final is safe, also on a network that does not say what is safe.
+  // Final blocks are also safe, even on a network that does not report `safe`.
   if (finality === 'safe') return safe === null || final === null ? (safe ?? final) : Math.max(safe, final);
   return head - finality + 1;
 }

@@ -1,4 +1,6 @@
 import { MAX_NETWORK_ID } from '../networks.ts';
+import { parseNodeUrl } from './node-url.ts';
+import { isMadeUp, isPractice, PRACTICE, PRACTICE_NETWORK, PRACTICE_NODE, PRACTICE_TEST_NETWORKS } from './practice.ts';
 
 /** The nodes of one network, in the order in which they are preferred. Their URLs may hold keys: nothing shows them. */
 export type NetworkNodes = { readonly networkId: number; readonly urls: readonly string[] };
@@ -20,8 +22,14 @@ export function hasLogs(networkId: number): boolean {
 }
 
 /** The nodes of a setting such as `8453=https://a,8453=https://b`, or what is wrong with it. An error never shows a URL. */
-export function parseNodes(text: string): readonly NetworkNodes[] | string {
-  const entries = text.split(',').map((entry) => entry.trim());
+export function parseNodes(setting: string): readonly NetworkNodes[] | string {
+  const entries = setting.split(',').map((entry) => entry.trim());
+  const practice = entries.flatMap((entry) => practiceNetworkOf(entry) ?? []);
+  if (practice.length > 0) {
+    const madeUp = new Set(practice);
+    if (madeUp.size === entries.length) return practice.map((networkId) => ({ networkId, urls: [PRACTICE_NODE] }));
+    return `must be ${PRACTICE} alone: payments that are made up must not mix with real ones`;
+  }
   if (entries.length > MAX_NODES) return `must have at most ${MAX_NODES} nodes`;
   const nodes = new Map<number, string[]>();
   for (const [index, entry] of entries.entries()) {
@@ -30,14 +38,27 @@ export function parseNodes(text: string): readonly NetworkNodes[] | string {
     if (networkId === null) {
       return `must be a comma-separated list such as 8453=https://node.example.com: ${place} does not begin with a network id and =`;
     }
+    if (isPractice(networkId))
+      return `must not name network ${networkId}: ${place} is the practice network, which has no nodes`;
     if (!hasLogs(networkId)) return `must name EVM networks only: ${place} is of network ${networkId}, which is Solana`;
-    const url = nodeUrl(entry.slice(entry.indexOf('=') + 1));
-    if (url === null) return `must have http or https URLs: that of ${place}, for network ${networkId}, is none`;
+    const text = entry.slice(entry.indexOf('=') + 1);
+    const target = parseNodeUrl(text);
+    if (target === null && text.includes('#')) {
+      return `must have a header such as #Api-Key=value after a URL: that of ${place}, for network ${networkId}, is none`;
+    }
+    if (target === null) return `must have http or https URLs: that of ${place}, for network ${networkId}, is none`;
+    const url = target.header === null ? target.url.href : new URL(text).href;
     const urls = nodes.get(networkId) ?? [];
     if (urls.includes(url)) return `must have each node once: ${place} repeats one of network ${networkId}`;
     nodes.set(networkId, [...urls, url]);
   }
   return [...nodes].map(([id, urls]) => ({ networkId: id, urls }));
+}
+
+/** The network that an entry makes up: the practice network, or a test network such as `3448148188=practice`. */
+function practiceNetworkOf(entry: string): number | null {
+  if (entry === PRACTICE) return PRACTICE_NETWORK;
+  return PRACTICE_TEST_NETWORKS.find((networkId) => entry === `${networkId}=${PRACTICE}`) ?? null;
 }
 
 /** The depths of a setting such as `61=50000,42220=20`, or what is wrong with it. */
@@ -61,6 +82,23 @@ export function parseQuorums(text: string): readonly Quorum[] | string {
   const rule = `a network id, = and a number of nodes from 1 to ${MAX_NODES}`;
   const values = numbersIn(text, '8453=2', rule, (digits) => numberFrom(digits, 1, MAX_NODES));
   return typeof values === 'string' ? values : [...values].map(([networkId, nodes]) => ({ networkId, nodes }));
+}
+
+/** The least time from one poll of a network to the next. */
+export type PollPace = { readonly networkId: number; readonly pollMs: number };
+
+const MIN_POLL_MS = 250;
+const MAX_POLL_MS = 60_000;
+
+/** The paces of a setting such as `900=4s,42161=500ms`, or what is wrong with it. */
+export function parsePolls(text: string): readonly PollPace[] | string {
+  const rule = `a network id, = and a time from ${MIN_POLL_MS}ms to ${MAX_POLL_MS / 1000}s`;
+  const values = numbersIn(text, '900=4s', rule, (written) => {
+    const [, digits, unit] = /^([0-9]{1,5})(ms|s)$/.exec(written) ?? [];
+    const pollMs = digits === undefined ? 0 : Number(digits) * (unit === 's' ? 1_000 : 1);
+    return pollMs >= MIN_POLL_MS && pollMs <= MAX_POLL_MS ? pollMs : null;
+  });
+  return typeof values === 'string' ? values : [...values].map(([networkId, pollMs]) => ({ networkId, pollMs }));
 }
 
 /** Whether each network has at least as many nodes as its quorum. */
@@ -98,17 +136,20 @@ function numbersIn(
 /** As the log shows nodes: `8453 (2 nodes), 1 (1 node)`. */
 export function describeNodes(networks: readonly NetworkNodes[]): string {
   return networks
-    .map(({ networkId, urls }) => `${networkId} (${urls.length} ${urls.length === 1 ? 'node' : 'nodes'})`)
+    .map(({ networkId, urls }) =>
+      isMadeUp({ urls })
+        ? practiceEntry(networkId)
+        : `${networkId} (${urls.length} ${urls.length === 1 ? 'node' : 'nodes'})`,
+    )
     .join(', ');
+}
+
+function practiceEntry(networkId: number): string {
+  return isPractice(networkId) ? PRACTICE : `${networkId}=${PRACTICE}`;
 }
 
 function idOf(entry: string): number | null {
   const digits = /^([0-9]{1,16})=/.exec(entry)?.[1];
   const id = digits === undefined ? Number.NaN : Number(digits);
   return id <= MAX_NETWORK_ID ? id : null;
-}
-
-function nodeUrl(text: string): string | null {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '' ? url.href : null;
 }

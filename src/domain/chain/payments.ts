@@ -1,6 +1,7 @@
 import { type Decimal, isPlainDecimal, parseDecimal } from '../payload-filter/decimal.ts';
 import { isFactId } from './fact-id.ts';
 import { TRANSFER } from './facts.ts';
+import { storedAddress } from './families/families.ts';
 
 /** A payment is a fact about a transfer: a log of kind `Transfer`, or an event about one that waits for its transaction. */
 
@@ -34,11 +35,10 @@ export type PaymentColumns = {
 
 const NOT_A_PAYMENT: PaymentColumns = { isPayment: 0, payer: null, payee: null, token: null, amount: null };
 
-/** Reads the payment in the fields of a payload. Anyone can write a log with the amount 0, so such a log is not a payment. */
+/** Reads the payment in the fields of a payload. */
 export function paymentColumns(kind: string, fields: Readonly<Record<string, unknown>>): PaymentColumns {
   if (!PAYMENT_KINDS.has(kind)) return NOT_A_PAYMENT;
   const amount = decimalOf(fields.amount);
-  if ((amount ?? decimalOf(fields.amountBase))?.sign === 0) return NOT_A_PAYMENT;
   return {
     isPayment: 1,
     payer: partyOf(fields.payer),
@@ -56,15 +56,13 @@ function decimalOf(value: unknown): Decimal | null {
     : null;
 }
 
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const MAX_PARTY_LENGTH = 256;
 const UNUSABLE = /[\p{Cc}\ufffd]/u;
 
-/** An account as it is stored and compared: addresses in lower case, other names as they are written. */
+/** An account as it is stored and compared: addresses in their stored form, other names as they are written. */
 export function partyOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_PARTY_LENGTH) return null;
-  if (ADDRESS.test(value)) return value.toLowerCase();
-  return value.isWellFormed() && !UNUSABLE.test(value) ? value : null;
+  return value.isWellFormed() && !UNUSABLE.test(value) ? storedAddress(value) : null;
 }
 
 /** 2^256 has 78 digits. */

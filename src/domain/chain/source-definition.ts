@@ -1,27 +1,27 @@
-/** The contracts that Paybell knows how to read without being told their events. */
-export const PRESETS = ['erc20', 'request-network', 'loop', 'superfluid'] as const;
+/** Contracts whose events Paybell already knows. */
+export const PRESETS = ['erc20', 'trc20', 'request-network', 'loop', 'superfluid'] as const;
 
 export type Preset = (typeof PRESETS)[number];
 
 export type WhereValue = string | number | boolean;
 
-/** Where the value of a payload field comes from: a parameter of the event, an amount of a token, or always the same value. */
+/** Source of a payload field: a parameter of the event, an amount of a token, or a constant. */
 export type FieldSource =
   | string
   | { readonly from: string; readonly token: string }
   | { readonly is: string | number | boolean };
 
 /**
- * What an entity asked a source to read, and what to make of it. Addresses are in lower case and integers of `where` are
- * decimal texts, so that equal definitions are equal texts.
+ * The definition of a source as an entity gave it. Addresses are in lower case and integers of `where` are decimal
+ * texts, so that equal definitions are equal texts.
  */
 export type SourceDefinition = {
   readonly networkId: number;
   readonly preset: Preset | null;
   readonly contract: string;
-  /** The event as Solidity declares it; null where the preset knows it. */
+  /** The event as Solidity declares it. Null if the preset knows it. */
   readonly abi: string | null;
-  /** `Transfer` or an event kind; null where the preset knows it. */
+  /** `Transfer` or an event kind. Null if the preset knows it. */
   readonly event: string | null;
   /** By the names of the event's parameters, the values that a log may have. */
   readonly where: Readonly<Record<string, readonly WhereValue[]>>;
@@ -31,6 +31,8 @@ export type SourceDefinition = {
   readonly deliverHistory: boolean;
   /** The smallest `amount` that leads to an event, as a plain decimal. Smaller payments are only stored. */
   readonly minAmount?: string | undefined;
+  /** The parameter whose value must be in the address book of the source; absent for a source without a book. */
+  readonly addressBook?: string | undefined;
 };
 
 export const MAX_ABI_LENGTH = 2_000;
@@ -47,16 +49,31 @@ export const NEVER_IN_LOGS: readonly string[] = ['TransferCreated', 'LatePayment
 export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['eventId', 'event', 'networkId', 'network', 'dateCreated', 'test', 'status'],
   ...['transactionHash', 'blockNumber', 'blockHash', 'logIndex', 'contract'],
+  ...['paymentId', 'symbol', 'invoice'],
   ...['finality', 'confirmations', 'revision', 'retracts', 'reason', 'omittedFields'],
 ]);
 
 /** Equal for definitions that ask for the same, however the request was written. */
 export function definitionHash(definition: SourceDefinition): string {
-  const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory, minAmount } = definition;
+  const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory } = definition;
+  const { minAmount, addressBook } = definition;
   const conditions = sorted(where).map(([name, values]) => [name, values.map((value) => JSON.stringify(value)).sort()]);
   const mapped = sorted(fields).map(([name, source]) => [name, typeof source === 'string' ? source : sorted(source)]);
   const least = minAmount === undefined ? [] : [minAmount];
-  const parts = [networkId, preset, contract, abi, event, conditions, mapped, fromBlock, deliverHistory, ...least];
+  const book = addressBook === undefined ? [] : [{ addressBook }];
+  const parts = [
+    networkId,
+    preset,
+    contract,
+    abi,
+    event,
+    conditions,
+    mapped,
+    fromBlock,
+    deliverHistory,
+    ...least,
+    ...book,
+  ];
   return Bun.SHA256.hash(JSON.stringify(parts), 'hex');
 }
 

@@ -17,6 +17,7 @@ const LEAST_DEPTHS: ReadonlyMap<number, number> = new Map([
   [56, 1],
   [137, 1],
   [43114, 0],
+  [728126428, 18],
 ]);
 const UNKNOWN_NETWORK_DEPTH = 1;
 

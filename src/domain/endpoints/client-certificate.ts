@@ -8,16 +8,16 @@ const MAX_SUBJECT_LENGTH = 500;
 /** As a client gives it: a chain of PEM certificates, the own one first, and the private key of that one. */
 export type GivenCertificate = { readonly certificate: string; readonly privateKey: string };
 
-/** What everyone may see of it. */
+/** The public facts of a certificate. */
 export type CertificateFacts = {
   readonly subject: string;
   /** SHA-256, in the form of `openssl x509 -fingerprint -sha256`. */
   readonly fingerprint: string;
-  /** Of the certificate in the chain that expires first, in Unix seconds. */
+  /** When the first certificate of the chain expires, in Unix seconds. */
   readonly dateExpires: number;
 };
 
-/** What connections to an endpoint identify themselves with. */
+/** The client certificate for connections to an endpoint. */
 export type ClientCertificate = GivenCertificate & {
   /** Equal for equal chains. */
   readonly id: string;
@@ -26,7 +26,7 @@ export type ClientCertificate = GivenCertificate & {
 
 export type CertificateError = { readonly field: keyof GivenCertificate; readonly message: string };
 
-/** The parts that are stored, without what else was in the files; or what is wrong with them. */
+/** Returns the parts to store, without other content of the files, or an error. */
 export function readCertificate(
   given: GivenCertificate,
   nowS: number,

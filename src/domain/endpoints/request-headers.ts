@@ -3,7 +3,7 @@
 export const MAX_HEADERS = 10;
 const MAX_HEADER_NAME_LENGTH = 64;
 export const MAX_HEADER_VALUE_BYTES = 8 * 1024;
-/** Of all names and values. Most servers refuse a request with more. */
+/** Limit for all names and values together. Most servers reject a request with more. */
 export const MAX_HEADERS_BYTES = 16 * 1024;
 
 /** A token of RFC 9110, in the characters that all servers and gateways take. */
@@ -24,7 +24,7 @@ export function headerKey(name: string): string {
   return name.toLowerCase().replaceAll('_', '-');
 }
 
-/** What is wrong with the name, or null. `signatureHeader` is that of the setting `BODY_SIGNATURE_HEADER`. */
+/** Returns an error for the name, or null. `signatureHeader` is the setting `BODY_SIGNATURE_HEADER`. */
 export function headerNameError(name: string, signatureHeader: string | undefined): string | null {
   if (name.length > MAX_HEADER_NAME_LENGTH || !NAME.test(name)) {
     return `must have a name of 1 to ${MAX_HEADER_NAME_LENGTH} letters, digits, - or _`;

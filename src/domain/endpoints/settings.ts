@@ -4,7 +4,9 @@
 export const ORDERINGS = ['none', 'agreement'] as const;
 export type Ordering = (typeof ORDERINGS)[number];
 
-export const ENDPOINT_STATES = ['active', 'suspended', 'paused'] as const;
+/** If several apply, the last one in this list is the state. */
+export const ENDPOINT_STATES = ['active', 'failing', 'suspended', 'paused'] as const;
+export type EndpointState = (typeof ENDPOINT_STATES)[number];
 
 /** Whose secrets sign the requests. */
 export const SECRET_SOURCES = ['entity', 'own'] as const;

@@ -3,7 +3,7 @@
 export type ShownHeader = { readonly name: string; readonly value: string };
 
 export const MASKED = '***';
-/** Of the names and values of one response. */
+/** Limit for the names and values of one response. */
 export const MAX_RESPONSE_HEADERS_BYTES = 1_024;
 
 const SENSITIVE = /cookie|authori[sz]|authenticat|token|secret|password|credential|session|signature|api-?key/i;
@@ -29,7 +29,7 @@ export function headersFrom(stored: string): ShownHeader[] {
   });
 }
 
-/** What the headers of a request follow from. */
+/** The values from which the headers of a request are derived. */
 export type RequestFacts = {
   readonly deliveryId: string;
   readonly eventId: string;

@@ -8,6 +8,7 @@ export const PERMISSIONS = [
   'deliveries:read',
   'deliveries:write',
   'payments:read',
+  'invoices:write',
   'audit:read',
   'keys:read',
   'keys:write',

@@ -1,8 +1,8 @@
 import { hashApiKey, isPermission, PERMISSIONS, type Permission } from './api-keys.ts';
 
 /**
- * What a key of an operator may do: list or change entities and their keys, and whatever a key of an entity may, for every
- * entity.
+ * Scopes of an operator's key: list or change entities and their keys, and every permission of an entity's key, for all
+ * entities.
  */
 export const OPERATOR_SCOPES = ['entities:read', 'entities:write', ...PERMISSIONS] as const;
 export type OperatorScope = (typeof OPERATOR_SCOPES)[number];
@@ -17,7 +17,7 @@ export type OperatorKey = {
   /** SHA-256 in hex. */
   readonly hash: string;
   readonly scopes: ReadonlySet<OperatorScope>;
-  /** Those of the scopes that it has for every entity. */
+  /** Scopes that are permissions, for every entity. */
   readonly permissions: ReadonlySet<Permission>;
   readonly expiresAtMs: number | null;
 };

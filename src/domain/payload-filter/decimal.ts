@@ -24,7 +24,7 @@ export function isPlainDecimal(text: string): boolean {
   return PLAIN_DECIMAL.test(text);
 }
 
-/** Of a plain decimal or a JSON number; null for any other text. */
+/** Parses a plain decimal or a JSON number. Null for any other text. */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;

@@ -10,7 +10,7 @@ export function readPayloadFields(body: string): Map<string, string> {
     const written = body.slice(position, nameEnd);
     const start = skipSpace(body, skipSpace(body, nameEnd) + 1);
     const end = endOfValue(body, start);
-    // Of a field that is given twice the last one counts, as with `JSON.parse`.
+    // If a field is given twice, the last one counts, as with `JSON.parse`.
     fields.set(written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1), body.slice(start, end));
     // Past the comma; at the end of the object, past its bracket.
     position = skipSpace(body, skipSpace(body, end) + 1);

@@ -163,7 +163,7 @@ function rangeCheck({ min, max }: DecimalRange): (value: FieldValue) => boolean 
   };
 }
 
-/** Of a JSON value: a number, or a string that holds a plain decimal. */
+/** The decimal in a JSON value: a number, or a string that holds a plain decimal. */
 function writtenDecimal(written: string): Decimal | null {
   if (!written.startsWith('"')) return written.length > MAX_DECIMAL_LENGTH ? null : parseDecimal(written);
   if (written.length > MAX_WRITTEN_LENGTH) return null;
@@ -190,7 +190,7 @@ function writtenKey(written: string): string | null {
   return written === 'true' || written === 'false' ? written : numberKey(written);
 }
 
-/** What is no number, such as null or a list, has a key that no value of a filter has. */
+/** A value that is not a number, such as null or a list, gets a key that no filter has. */
 function numberKey(written: string): string {
   const decimal = parseDecimal(written);
   return decimal === null ? '' : `n${decimalKey(decimal)}`;

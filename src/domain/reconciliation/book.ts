@@ -1,7 +1,7 @@
 import { DecimalSum } from './decimal-sum.ts';
 
 /**
- * Comparing two books of the same day: what Paybell delivered, and what a receiver has. Both write an event as one line, so
+ * Compares the records of one day: Paybell's deliveries, and a receiver's own list. Both write an event as one line, so
  * that equal books have equal digests.
  */
 
@@ -15,8 +15,13 @@ export type BookEntry = {
 };
 
 /**
- * The state of an event: every delivery was acknowledged; at least one request was sent; none was yet, or some deliveries are
- * not made yet; every attempt has failed; or there is nothing to deliver, because no webhook matched or another event superseded it.
+ * The state of an event:
+ *
+ * - `acknowledged`: every delivery was acknowledged
+ * - `sent`: at least one request was sent
+ * - `waiting`: nothing was sent yet, or some deliveries are not created yet
+ * - `failed`: every attempt has failed
+ * - `nothing`: there is nothing to deliver, because no webhook matched or another event superseded it
  */
 export const EVENT_PROGRESS = ['acknowledged', 'sent', 'waiting', 'failed', 'nothing'] as const;
 export type EventProgress = (typeof EVENT_PROGRESS)[number];
@@ -33,7 +38,7 @@ export function canonicalToken(token: unknown): string | null {
 
 /** `12.50`: digits with an optional sign and point. */
 const PLAIN_DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
-/** Far more digits than a token has; longer ones are no amounts. */
+/** Far more digits than a token has. Longer texts are not amounts. */
 const MAX_AMOUNT_LENGTH = 160;
 
 export function canonicalAmount(amount: unknown): string | null {
@@ -63,7 +68,10 @@ export type Difference = {
 
 type PaybellEntry = BookEntry & { readonly progress: EventProgress };
 
-/** Names every event in which the books differ. One that has nothing to deliver, or still waits, need not be in yours. */
+/**
+ * Names every event in which the records differ. An event that has nothing to deliver, or still waits, need not be in
+ * yours.
+ */
 export function compareBooks(paybell: Iterable<PaybellEntry>, yours: Iterable<BookEntry>): Difference[] {
   const differences: Difference[] = [];
   const own = new Map<string, BookEntry>();

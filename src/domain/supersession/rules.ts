@@ -1,15 +1,17 @@
+import type { InvoiceState } from '../chain/invoices/invoice-state.ts';
+
 /**
- * Supersession: an event that a later one makes pointless is not sent any more. A reminder that reaches the payer after the
- * payment is worse than none. The rules are this table, and nothing else knows the kinds.
+ * Supersession: a later event can make a waiting event unnecessary, which is then not sent. A reminder that reaches the
+ * payer after the payment is worse than none. The rules are this table, and nothing else knows the kinds.
  */
 
 type Rule = {
-  /** Pointless once one of the others is there. */
+  /** Superseded once one of the others exists. */
   readonly superseded: string;
   readonly by: readonly string[];
   /** The field of the payload that both have to share. */
   readonly subject: keyof Subjects;
-  /** Whether it is pointless also when it comes after them. */
+  /** Whether it is also superseded on arrival, if the others came first. */
   readonly onArrival: boolean;
 };
 
@@ -24,14 +26,14 @@ const RULES: readonly Rule[] = [
   { superseded: 'ScheduledAgreementCancel', by: ['AgreementCancelled'], subject: 'agreementId', onArrival: false },
 ];
 
-/** What an event is about: the fields of its payload that are read for order and supersession. */
+/** The subjects of an event: the fields of its payload that are read for order and supersession. */
 export type Subjects = { readonly agreementId: string | null; readonly transferId: string | null };
 
 export const MAX_SUBJECT_LENGTH = 128;
 
 /**
- * Null where the field has no text of 1 to 128 characters without NUL: PostgreSQL stores none with a NUL, and no list can ask for
- * one.
+ * Null unless the field has a text of 1 to 128 characters without NUL. PostgreSQL cannot store a NUL, and no list can
+ * ask for it.
  */
 export function readSubject(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_SUBJECT_LENGTH) return null;
@@ -47,14 +49,26 @@ export type Role = {
   readonly onArrival: boolean;
 };
 
-/** Null for an event that no rule is about. No kind has a part in two rules. */
-export function roleOf(event: string, subjects: Subjects): Role | null {
+/**
+ * Null for an event that no rule is about. No kind has a part in two rules.
+ *
+ * A payment of an invoice ends a waiting `LatePayment` only if the invoice is paid with it. The `LatePayment` of an invoice is
+ * not superseded on arrival: Paybell makes it after the payments of its transfer, and they were too little or are retracted.
+ */
+export function roleOf(event: string, subjects: Subjects, invoiceState: InvoiceState | null = null): Role | null {
   for (const { superseded, by, subject: field, onArrival } of RULES) {
     const kind = event === superseded ? 'superseded' : by.includes(event) ? 'supersedes' : null;
     const value = kind === null ? null : subjects[field];
-    if (kind !== null && value !== null) return { subject: `${field} ${value}`, kind, superseded, onArrival };
+    if (kind === null || value === null) continue;
+    if (kind === 'supersedes' && !isPaid(invoiceState)) return null;
+    return { subject: `${field} ${value}`, kind, superseded, onArrival: onArrival && invoiceState === null };
   }
   return null;
+}
+
+/** An event without an invoice says that its transfer was paid. */
+function isPaid(state: InvoiceState | null): boolean {
+  return state === null || state === 'paid' || state === 'overpaid';
 }
 
 /** The kinds whose payloads have to be read when their events are removed. */

@@ -1,0 +1,47 @@
+import { EVM } from './evm.ts';
+import type { FamilyId, FamilyRules } from './family-rules.ts';
+import { isSolanaAddress, isSolanaSignature, SOLANA } from './solana.ts';
+import { hexOfTronAddress, TRON } from './tron.ts';
+
+const FAMILIES: ReadonlyMap<number, FamilyRules> = new Map([
+  [900, SOLANA],
+  [901, SOLANA],
+  [728_126_428, TRON],
+  [3_448_148_188, TRON],
+  [2_494_104_990, TRON],
+]);
+
+/** The rules for texts of a network. */
+export function rulesOf(networkId: number): FamilyRules {
+  return FAMILIES.get(networkId) ?? EVM;
+}
+
+export function familyOf(networkId: number): FamilyId {
+  return rulesOf(networkId).id;
+}
+
+/** The network as CAIP-2 writes it. */
+export function caip2(networkId: number): string {
+  return rulesOf(networkId).caip2(networkId);
+}
+
+const HEX_ADDRESS = /^0x[0-9a-f]{40}$/i;
+
+/** The stored form of an address of any family, recognised by its form alone. Another text stays as it is. */
+export function storedAddress(text: string): string {
+  return HEX_ADDRESS.test(text) ? text.toLowerCase() : (hexOfTronAddress(text) ?? text);
+}
+
+/** Whether a text is the stored form of an address of any family. */
+export function isStoredAddress(text: string): boolean {
+  return HEX_ADDRESS.test(text) || isSolanaAddress(text);
+}
+
+const HASH = /^(?:0x)?([0-9a-f]{64})$/i;
+
+/** The stored form of the transaction id that a text is, recognised by its form alone; null for another text. */
+export function storedTransactionId(text: string): string | null {
+  const digits = HASH.exec(text)?.[1];
+  if (digits !== undefined) return `0x${digits.toLowerCase()}`;
+  return isSolanaSignature(text) ? text : null;
+}
