@@ -80,7 +80,7 @@ export const apiKeySchema = z
     name: z.string().meta({ description: 'Name of the key, for people.' }),
     prefix: z.string().meta({ description: 'The first characters of the key, which all keys share.' }),
     lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'What the key may do.' }),
+    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'Permissions of the key.' }),
     dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
     dateExpires: z.int().nullable().meta({ description: 'When the key expires, in Unix seconds; null for never.' }),
     dateRevoked: z
@@ -126,7 +126,7 @@ export const newApiKeySchema = z
         .meta({
           type: 'array',
           items: { type: 'string', enum: [...PERMISSIONS] },
-          description: 'What the key may do. Defaults to all permissions.',
+          description: 'Permissions of the key. Defaults to all permissions.',
         }),
       dateExpires: z
         .int({ error: expiryRule })

@@ -25,6 +25,8 @@ export const AUDIT_ACTIONS = [
   'source.created',
   'source.updated',
   'source.deleted',
+  'source.addresses_changed',
+  'invoice.cancelled',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

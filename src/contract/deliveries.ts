@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
+import { summarySchema } from './deliveries/summary.ts';
+import { waitsForSchema } from './deliveries/waits-for.ts';
 import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, textOf, wholeNumber } from './list-query.ts';
 
 /** Accepted events and their deliveries, as the API shows them. */
@@ -25,7 +27,7 @@ const eventExample = {
 };
 
 const retractedBy = z.string().nullable().meta({
-  description: 'Event that took this one back: what it said is not true any more. Null for an event that stands.',
+  description: 'Event that retracted this one. Null if it was not retracted.',
 });
 
 export const eventSchema = z
@@ -124,6 +126,14 @@ const deliveryFields = {
     description: 'Event that made the delivery pointless before it was sent; null unless the status is `superseded`.',
   }),
   retractedBy,
+  waitsFor: waitsForSchema.nullable().meta({
+    description: 'Why the delivery was not sent yet; null unless the status is `pending`, `retrying` or `held`.',
+  }),
+  summary: summarySchema.nullable().meta({
+    description:
+      'Fields of the payload that describe its payment. Null if it has none of them, if it has more than 8 KiB, or if ' +
+      'retention has removed the event.',
+  }),
 };
 
 const deliveryExample = {
@@ -145,6 +155,8 @@ const deliveryExample = {
   sequence: 42,
   supersededBy: null,
   retractedBy: null,
+  waitsFor: null,
+  summary: { amount: '25.00', token: 'USDC', agreementId: null, transferId: 'trf_8412', payer: null },
 };
 
 export const deliverySchema = z
@@ -177,7 +189,7 @@ export const attemptSchema = z
       .nullable()
       .meta({
         description:
-          'The first KiB of the headers of a response that was no success, with credentials such as cookies masked as ' +
+          'The first KiB of the headers of a response that was not a success, with credentials such as cookies masked as ' +
           '`***`. Null for a success, without a response, and for attempts of earlier versions.',
       }),
   })
@@ -190,8 +202,7 @@ export const deliveryDetailSchema = z
     ...deliveryFields,
     body: z.string().meta({ description: 'The body of every request, byte for byte.' }),
     factId: z.string().nullable().meta({
-      description:
-        'What a network said that led to the event, with all that became of it; null for an event that was published.',
+      description: 'The payment or agreement on a network that led to the event; null for an event that was published.',
     }),
     attemptLog: z
       .array(attemptSchema)
@@ -263,7 +274,7 @@ const deliveryFilters = {
   q: textOf(1, 256, {
     description:
       'Only what this text names: the exact id of a delivery, an event, a transfer or an agreement, or the beginning of a ' +
-      'URL or of a host that webhooks have now. Of an agreement, the newest 100 events are found.',
+      'URL or of a host that webhooks have now. For an agreement, the newest 100 events are found.',
     example: 'hooks.example.com',
   }),
 };

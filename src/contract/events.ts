@@ -24,24 +24,24 @@ const eventId = z
 
 const MAX_RETRACTED_ID_LENGTH = 128;
 const retractsRule =
-  `of ${RETRACTION} must be an object with the eventId of the event to take back, ` +
+  `of ${RETRACTION} must be an object with the eventId of the event to retract, ` +
   'such as {"eventId": "transfer-8412-processed"}';
 
-/** Any event may have a field of this name. Only that of a retraction is checked and read. */
+/** Any event may have a field of this name. It is checked and read only in a retraction. */
 const anyRetracts = z
   .unknown()
   .optional()
   .meta({
     type: 'object',
     description:
-      `Required with \`${RETRACTION}\`: the event that is taken back. The retraction goes to the webhooks that were told ` +
-      'of it, and to no others.',
+      `Required with \`${RETRACTION}\`: the event to retract. The retraction goes to the webhooks that may have received ` +
+      'it, and to no others.',
     properties: {
       eventId: {
         type: 'string',
         minLength: 1,
         maxLength: MAX_RETRACTED_ID_LENGTH,
-        description: 'The `eventId` of the event to take back.',
+        description: 'The `eventId` of the event to retract.',
       },
     },
     required: ['eventId'],
@@ -56,7 +56,7 @@ export function postedEventSchema(knownEvents: readonly string[]) {
       {
         event: z
           .enum(events, { error: eventRule })
-          .meta({ description: `Event kind. \`${RETRACTION}\` takes back an event that was published before.` }),
+          .meta({ description: `Event kind. \`${RETRACTION}\` retracts an event that was published before.` }),
         networkId,
         eventId,
         retracts: anyRetracts,

@@ -48,7 +48,8 @@ const publicKeys = z.array(publicKeySchema).max(MAX_SECRETS_IN_FORCE).meta({
   description: 'The active public keys, newest first. They verify `v1a` signatures without a secret.',
 });
 const keySetPath = z.string().meta({
-  description: 'Where receivers find the same keys without credentials, as a JSON Web Key Set: a path on this server.',
+  description:
+    'Path of the same keys on this server, as a JSON Web Key Set that receivers can read without credentials.',
 });
 
 export const publicKeyListSchema = z.strictObject({ totalResults: z.int(), publicKeys, keySetPath }).meta({

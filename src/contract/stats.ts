@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENDPOINT_STATES } from '../domain/endpoints/settings.ts';
 import { INTERVAL_S, STATS_INTERVALS, type StatsInterval, type StatsRange, wholeHours } from '../domain/stats.ts';
 import { exactText, oneOfOr, wholeNumber } from './list-query.ts';
 import type { InputError } from './problems.ts';
@@ -30,11 +31,24 @@ export const statsQuerySchema = z.strictObject({
   }),
   sortBy: oneOfOr('traffic', DESTINATION_ORDERS, {
     description:
-      'Order of `destinations`: those with the most deliveries first, or those with the most failed attempts.',
+      'Order of `destinations`: `traffic` has the most deliveries first. `failures` has the worst first, by state, overdue ' +
+      'deliveries and failed attempts.',
   }),
 });
 
 export type StatsQuery = z.output<typeof statsQuerySchema>;
+
+const destinationState = {
+  state: z.enum(ENDPOINT_STATES).meta({
+    description:
+      'State of the destination now: the first of `suspended`, `failing`, `paused` and `active` that one of its endpoints has.',
+  }),
+  waiting: z.int().min(0).meta({ description: 'Deliveries that wait for it now, including held ones.' }),
+  dateOldestDue: z.int().nullable().meta({
+    description:
+      'When the first delivery that is overdue by more than a minute was due, in Unix seconds; null if none is.',
+  }),
+};
 
 const latencySchema = z
   .strictObject({ p50: z.int().nullable(), p95: z.int().nullable(), p99: z.int().nullable() })
@@ -95,8 +109,10 @@ export const statsSchema = z
     destinationsDateEnd: z
       .int()
       .meta({ description: 'Until when `destinations` counts (exclusive), in Unix seconds.' }),
-    destinations: z.array(z.strictObject({ destination: z.string(), ...figures })).meta({
-      description: `The first ${MAX_DESTINATIONS_SHOWN} destinations of the range, in the order of \`sortBy\`.`,
+    destinations: z.array(z.strictObject({ destination: z.string(), ...destinationState, ...figures })).meta({
+      description:
+        `The first ${MAX_DESTINATIONS_SHOWN} destinations in the order of \`sortBy\`. A destination has traffic in the range, ` +
+        'waiting deliveries, or a state other than `active`.',
     }),
     backlog: z.strictObject({
       waiting: z.int().min(0).meta({ description: 'Deliveries that are waiting now, without held ones.' }),
@@ -109,7 +125,7 @@ export const statsSchema = z
     storage: z.strictObject({
       usedBytes: z.int().min(0).meta({
         description:
-          'What the events, deliveries and attempts of the entity take: their texts, and a fixed size for each.',
+          'Bytes of the events, deliveries and attempts of the entity: their texts, and a fixed size for each.',
       }),
       limitBytes: z.int().nullable().meta({ description: '`ENTITY_STORAGE_LIMIT`. Null when it is off.' }),
     }),
@@ -127,7 +143,15 @@ export const statsSchema = z
       totalDestinations: 1,
       destinationsDateStart: 1763164800,
       destinationsDateEnd: 1763168400,
-      destinations: [{ destination: 'https://example.com:443', ...exampleFigures }],
+      destinations: [
+        {
+          destination: 'https://example.com:443',
+          state: 'failing',
+          waiting: 1,
+          dateOldestDue: null,
+          ...exampleFigures,
+        },
+      ],
       backlog: { waiting: 1, oldestDueAgeMs: 0, limit: 1_000_000 },
       storage: { usedBytes: 108_800, limitBytes: 53_687_091_200 },
     },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { allowsFinality } from '../domain/chain/finality.ts';
+import { allowsFinality } from '../domain/chain/finality-by-amount.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { endpointUpdateSchema } from './endpoints/endpoint.ts';
 import { finalOnly, newWebhookOptionsSchema } from './webhooks/options.ts';
 import { postUrlSchema, type RegistrationRules } from './webhooks.ts';
 
-/** How far ahead of ours the clock of the exporting service may be. */
+/** How far the clock of the exporting service may be ahead of the clock here. */
 const CLOCK_TOLERANCE_S = 3_600;
 
 /** Above it, a date is in milliseconds, as other services write it: in seconds it would be after the year 5000. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { allowsFinality } from '../domain/chain/finality.ts';
+import { allowsFinality } from '../domain/chain/finality-by-amount.ts';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { postUrlError } from '../domain/post-url.ts';
@@ -157,7 +157,7 @@ export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecur
     .meta({ id: 'WebhookUpdate' });
 }
 
-/** Of all matching webhooks: their URL, their options, or both. */
+/** Changes the URL, the options, or both, of all matching webhooks. */
 export function webhookBulkUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
   return z
     .strictObject(
@@ -176,7 +176,7 @@ export type WebhookChanges = { postUrl?: string | undefined; options?: WebhookOp
 /** Not inferred, because its schema depends on the settings. */
 export type Registration = WebhookSettings & { networkIds?: number[] | undefined; events?: string[] | undefined };
 
-/** What a registration gives to each of its webhooks. */
+/** Settings that a registration gives to each of its webhooks. */
 export type WebhookSettings = { postUrl: string; options?: NewWebhookOptions | undefined };
 
 const OPTIONS_OF_NEW =

@@ -36,6 +36,10 @@ export const chainNodeSchema = z
       .meta({ description: 'Blocks from its head to the highest head of that moment; null before its head is known.' }),
     headAgeSeconds: age('Age of its newest block, by the timestamp of the block'),
     finalized: block('The newest block that it calls final'),
+    callsLastHour: z.int().min(0).meta({
+      description:
+        'Calls of the last hour by the process that follows the network. Calls inside of a batch count one by one.',
+    }),
     lastError: z.string().nullable().meta({ description: 'The kind of its last failure, if there was one.' }),
     dateLastOk: z.int().nullable().meta({ description: 'When it last responded well, in Unix seconds.' }),
   })
@@ -65,6 +69,7 @@ const exampleChain = {
       behindBlocks: 0,
       headAgeSeconds: 1,
       finalized: 38213900,
+      callsLastHour: 4695,
       lastError: null,
       dateLastOk: 1763168400,
     },

@@ -3,7 +3,7 @@ import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { deliverySchema } from '../deliveries.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
 
-/** Facts: what networks said in transactions, with what became of it. */
+/** Facts: payments and agreements in transactions, with their state. */
 
 const FACT_STATES = ['waiting', 'seen', 'lost', 'retracted', 'final'] as const;
 
@@ -17,8 +17,8 @@ const date = (what: string) => z.int().meta({ description: `${what}, in Unix sec
 const state = z.enum(FACT_STATES).meta({
   description:
     '`waiting`: a posted event is held until its transaction is in a block. `seen`: its block is canonical. `lost`: its ' +
-    'block is gone, and it may come back. `retracted`: everyone who was told of it is told that it is gone; of an event that ' +
-    'waited, no one was told: its transaction failed in a block that is final. `final`: it ' +
+    'block is gone, and it may come back. `retracted`: Paybell retracts it from every webhook that may have received it; an ' +
+    'event that waited was never delivered: its transaction failed in a block that is final. `final`: it ' +
     'cannot be undone.',
 });
 const revision = z.int().min(1).meta({ description: 'Counts how often it was seen again after a retraction, from 1.' });
@@ -72,7 +72,7 @@ const exampleFact = {
 
 export const factSchema = z.strictObject(factFields).meta({
   id: 'Fact',
-  description: 'What a network said in a transaction, wherever that transaction now stands.',
+  description: 'A payment or an agreement in a transaction, in any state.',
   example: exampleFact,
 });
 

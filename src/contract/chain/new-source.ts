@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { kindsOf, TRANSFER } from '../../domain/chain/facts.ts';
+import { rulesOf } from '../../domain/chain/families/families.ts';
 import {
   MAX_ABI_LENGTH,
   MAX_CONSTANT_LENGTH,
@@ -9,6 +10,7 @@ import {
   MAX_WHERE_VALUES,
   NEVER_IN_LOGS,
   PRESETS,
+  type Preset,
 } from '../../domain/chain/source-definition.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { MAX_DECIMAL_LENGTH } from '../../domain/payload-filter/payload-filter.ts';
@@ -50,7 +52,7 @@ const scalar = (maxLength: number, error: string) =>
 const whereValue = scalar(MAX_WHERE_LENGTH, valueRule);
 const constant = scalar(MAX_CONSTANT_LENGTH, constantRule);
 
-/** A name that sets the prototype of an object is no name. */
+/** `__proto__` is rejected, because it would set the prototype of an object. */
 const name = (shape: RegExp, rule: string) =>
   z
     .string()
@@ -95,8 +97,8 @@ const fieldsSchema = z
     description:
       'The fields of the payload and where their values come from: `"x": "parameter"` for its value, `{"from": parameter, ' +
       '"token": parameter or address}` for an amount of a token, which is exact decimal text and also sets `xBase` in the ' +
-      'token’s smallest unit, `{"is": value}` for what is always the same. `transferId` and `agreementId` are what facts ' +
-      'are found by. With a preset, these are beyond the fields that it fills.',
+      'token’s smallest unit, `{"is": value}` for a constant. Facts can be searched by `transferId` and `agreementId`. ' +
+      'With a preset, these are beyond the fields that it fills.',
     example: { transferId: 'id', amount: { from: 'amount', token: 'token' }, currency: { is: 'USDC' } },
   });
 
@@ -116,7 +118,8 @@ const example = {
   deliverHistory: false,
 };
 
-const addressRule = 'must be an address: 0x and 40 hex digits';
+const MAX_ID_LENGTH = 128;
+const contractRule = 'must be an address of a contract, as its network writes it';
 
 function definitionFields({ events }: SourceRules) {
   const choices = sourceEvents(events);
@@ -133,13 +136,18 @@ function definitionFields({ events }: SourceRules) {
       .optional()
       .meta({
         description:
-          'A contract that Paybell knows how to read. Instead of `abi` and `event`. With `request-network`, `loop` and ' +
-          '`superfluid` the payer chooses the token, so `where` must list the tokens that count.',
+          'A contract that Paybell knows how to read. Instead of `abi` and `event`. `trc20` is for Tron, the others for EVM ' +
+          'networks. With `request-network`, `loop` and `superfluid` the payer chooses the token, so `where` must list the ' +
+          'tokens that count.',
       }),
     contract: z
-      .string({ error: addressRule })
-      .regex(/^0x[0-9a-fA-F]{40}$/, { error: addressRule })
-      .meta({ description: 'Address of the contract. Capital letters have to be its checksum, if there are any.' }),
+      .string({ error: contractRule })
+      .max(MAX_ID_LENGTH, { error: contractRule })
+      .meta({
+        description:
+          'Address of the contract: 0x and 40 hex digits, whose capital letters have to be the checksum if there are any, or ' +
+          'T and 33 letters and digits on Tron.',
+      }),
     abi: z
       .string({ error: 'must be a text' })
       .max(MAX_ABI_LENGTH, { error: `must have at most ${MAX_ABI_LENGTH} characters` })
@@ -161,11 +169,15 @@ function definitionFields({ events }: SourceRules) {
   };
 }
 
-type Definition = { preset?: unknown; abi?: unknown; event?: unknown };
+type Definition = { preset?: unknown; abi?: unknown; event?: unknown; networkId?: unknown; contract?: unknown };
 
-/** Either a preset, or an event with its kind. Also beside other errors, but not for a body that is no object. */
+/**
+ * Requires either a preset, or an event with its kind. Reported together with other errors, unless the body is not an
+ * object.
+ */
 function requireKind(body: Definition, context: z.RefinementCtx): void {
   const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  requireForms(body, context);
   if (body.preset !== undefined) {
     if (body.abi !== undefined) issue('abi', 'is known to the preset; leave it out');
     if (body.event !== undefined) issue('event', 'is known to the preset; leave it out');
@@ -173,6 +185,32 @@ function requireKind(body: Definition, context: z.RefinementCtx): void {
     if (body.abi === undefined) issue('abi', 'is required without a preset: the event as Solidity declares it');
     if (body.event === undefined) issue('event', 'is required without a preset: the event kind that the log proves');
   }
+}
+
+/** Each family of networks has its own presets and addresses. A field of another type has its own error. */
+function requireForms({ networkId, preset, contract }: Definition, context: z.RefinementCtx): void {
+  if (!isNetworkId(networkId)) return;
+  const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  const { presets, addresses } = rulesOf(networkId);
+  // Nothing is read there.
+  if (presets.length === 0) return;
+  if (isPreset(preset) && !presets.includes(preset)) {
+    issue('preset', `must be one of ${presets.join(', ')} on network ${networkId}`);
+  }
+  const parsed = isId(contract) ? addresses.parse(contract) : null;
+  if (parsed !== null && 'error' in parsed) issue('contract', parsed.error);
+}
+
+function isNetworkId(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isPreset(value: unknown): value is Preset {
+  return PRESETS.some((preset) => preset === value);
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ID_LENGTH;
 }
 
 const isObject = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
@@ -192,7 +230,9 @@ const minAmountSchema = z
   .regex(/^[0-9]+(?:\.[0-9]+)?$/, { error: amountRule });
 
 /** Settings of a source that cannot change: its facts would be of another kind or another contract. */
-const FIXED_FIELDS = ['networkId', 'contract', 'preset', 'abi', 'event', 'fromBlock', 'deliverHistory'] as const;
+const FIXED_FIELDS = [
+  ...(['networkId', 'contract', 'preset', 'abi', 'event', 'addressBook', 'fromBlock', 'deliverHistory'] as const),
+];
 
 /** Only the fields that are given change. */
 export const sourceUpdateSchema = z
@@ -232,6 +272,11 @@ export function newSourceSchema(rules: SourceRules) {
           description:
             'The smallest `amount` that leads to an event, as a decimal. Smaller payments are facts that can be read.',
         }),
+        addressBook: parameter.optional().meta({
+          description:
+            'An indexed address of the event, such as `to` for the preset erc20. A log then counts only if this address is in ' +
+            'the address book of the source, which `POST /sources/{sourceId}/addresses` fills.',
+        }),
         fromBlock: z
           .union([z.int().min(0, wrongBlock).max(MAX_BLOCK, wrongBlock), z.literal('latest')], wrongBlock)
           .default('latest')
@@ -253,7 +298,7 @@ export function newSourceSchema(rules: SourceRules) {
 
 export type NewSource = z.output<ReturnType<typeof newSourceSchema>>;
 
-const hashRule = 'must be a transaction hash: 0x and 64 hex digits';
+const hashRule = 'must be the id of a transaction, as its network writes it';
 
 export function sourcePreviewSchema(rules: SourceRules) {
   const { networkId, contract, ...others } = definitionFields(rules);
@@ -263,7 +308,7 @@ export function sourcePreviewSchema(rules: SourceRules) {
         networkId,
         transactionHash: z
           .string({ error: hashRule })
-          .regex(/^0x[0-9a-fA-F]{64}$/, { error: hashRule })
+          .max(MAX_ID_LENGTH, { error: hashRule })
           .meta({ description: 'A transaction that is in a block.' }),
         contract: contract.optional(),
         ...others,
@@ -286,7 +331,37 @@ export function sourcePreviewSchema(rules: SourceRules) {
 
 export type SourcePreviewRequest = z.output<ReturnType<typeof sourcePreviewSchema>>;
 
+/** A source that is not created. Every definition is a whole one, so that no stored source is looked back for. */
+export function sourceRecentSchema(rules: SourceRules) {
+  return z
+    .strictObject(
+      {
+        ...definitionFields(rules),
+        minAmount: minAmountSchema
+          .optional()
+          .meta({ description: 'The smallest `amount` that would lead to an event.' }),
+      },
+      ofObject,
+    )
+    .check(z.superRefine(requireKind, isObject))
+    .meta({
+      id: 'SourceRecentRequest',
+      description: 'A source that is not created.',
+      example: {
+        networkId: 8453,
+        preset: 'erc20',
+        contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+        where: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] },
+      },
+    });
+}
+
 function requireDefinition(body: Definition & Record<string, unknown>, context: z.RefinementCtx): void {
+  const { networkId, transactionHash } = body;
+  if (isNetworkId(networkId) && isId(transactionHash)) {
+    const parsed = rulesOf(networkId).transactionIds.parse(transactionHash);
+    if ('error' in parsed) context.addIssue({ code: 'custom', path: ['transactionHash'], message: parsed.error });
+  }
   const parts = ['preset', 'abi', 'event', 'where', 'fields'].filter((field) => body[field] !== undefined);
   if (body.contract !== undefined) requireKind(body, context);
   else if (parts.length > 0) {

@@ -89,10 +89,12 @@ const paymentFields = {
   dateBlock: date('Time of the block; null if the node did not state it').nullable(),
   agreementId: text('Agreement of the payment.'),
   transferId: text('Transfer of the payment.'),
+  invoiceId: text('Invoice that expected the payment.'),
   sourceId: text('Source that read the log. Null for the origin `sender`.'),
   isHistory: z.boolean().meta({ description: 'Older than its source, so that Paybell delivers nothing for it.' }),
   isDust: z.boolean().meta({
-    description: 'Below the least amount of its source, so that Paybell delivers nothing for it.',
+    description:
+      'Below the least amount of its source, or below a thousandth of its invoice, so that Paybell delivers nothing for it.',
   }),
   waitsFor: waitsForSchema.nullable().meta({ description: 'Null if no webhook waits for this payment.' }),
   deliveries: z
@@ -104,7 +106,7 @@ const paymentFields = {
 
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060';
 
-const examplePayment = {
+export const examplePayment = {
   paymentId: 'pay_hpnyyoxuwgdt73orfpqwrp4iso',
   networkId: 8453,
   network: 'eip155:8453',
@@ -125,6 +127,7 @@ const examplePayment = {
   dateBlock: 1763168398,
   agreementId: 'agr_7012',
   transferId: null,
+  invoiceId: null,
   sourceId: 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
   isHistory: false,
   isDust: false,
@@ -173,7 +176,7 @@ export const paymentListQuerySchema = z
     q: textOf(1, 256, {
       description:
         'Only payments that this text names; its form decides how. 64 hex digits are a transaction, 40 an address. ' +
-        '`pay_`, `fct_`, `evt_` and `dlv_` are ids, and a decimal is an amount. Any other text is the exact id of an ' +
+        '`pay_`, `fct_`, `inv_`, `evt_` and `dlv_` are ids, and a decimal is an amount. Any other text is the exact id of an ' +
         'agreement or a transfer.',
       example: HASH,
     }),
@@ -184,6 +187,7 @@ export const paymentListQuerySchema = z
     token: exactText({ description: 'Only payments in the token with this address.' }),
     agreementId: exactText({ description: 'Only payments of this agreement.' }),
     transferId: exactText({ description: 'Only payments of this transfer.' }),
+    invoiceId: exactText({ description: 'Only payments of this invoice.' }),
     state: oneOf(PAYMENT_STATES, { description: 'Only payments in this state.' }),
     networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only payments of this network.', example: 8453 }),
     amount: amount('Only payments of exactly this amount, in any token unless `token` is given.'),

@@ -20,6 +20,9 @@ const exampleSource = {
   where: { to: ['0x52908400098527886e0f7030069857d2e4169ee7'] },
   fields: {},
   minAmount: null,
+  addressBook: null,
+  addressCount: 0,
+  isForInvoices: false,
   fromBlock: 38214507,
   deliverHistory: false,
   revision: 1,
@@ -56,6 +59,14 @@ export const sourceSchema = z
       .meta({ description: 'The fields of the payload and where their values come from.' }),
     minAmount: z.string().nullable().meta({
       description: 'The smallest `amount` that leads to an event, as a decimal; null for any amount.',
+    }),
+    addressBook: z.string().nullable().meta({
+      description:
+        'The parameter whose value must be in the address book of the source; null for a source without a book.',
+    }),
+    addressCount: count.meta({ description: 'Number of addresses in the book.' }),
+    isForInvoices: z.boolean().meta({
+      description: 'Whether invoices have created the source. It goes with their last address.',
     }),
     fromBlock: z.int().meta({ description: 'The first block whose logs are read.' }),
     deliverHistory: z.boolean().meta({
@@ -114,28 +125,33 @@ export type SourceListQuery = z.output<typeof sourceListQuerySchema>;
 /** More logs of a transaction than these are counted, and not explained. */
 export const MAX_LOGS_SHOWN = 100;
 
+const previewedEvent = {
+  factId: z.string().meta({ description: 'The id of the fact that the log would be.' }),
+  kind: z.string().meta({ description: '`Transfer` or an event kind.' }),
+  events: z.array(z.string()).meta({ description: 'The event kinds that would be delivered for it; none for dust.' }),
+  isDust: z.boolean().meta({ description: 'Whether the amount is 0 or below `minAmount`.' }),
+  logIndex: z.int().meta({ description: 'Place of the log in its block.' }),
+  contract: z.string().meta({ description: 'The contract that wrote it.' }),
+  fields: z.record(z.string(), z.unknown()).meta({
+    description: 'The fields that the log proves, as they would be in the payload.',
+  }),
+};
+
 export const sourcePreviewResultSchema = z
   .strictObject({
     networkId: z.int().meta({ description: 'Network of the transaction.' }),
     transactionHash: z.string().meta({ description: 'The transaction.' }),
     blockNumber: z.int().meta({ description: 'The block that it is in.' }),
-    isSuccess: z.boolean().meta({ description: 'Whether it succeeded. One that failed has no logs.' }),
+    isSuccess: z.boolean().meta({ description: 'Whether it succeeded. A failed transaction has no logs.' }),
     logs: count.meta({ description: 'Number of logs of the transaction.' }),
     events: z
       .array(
         z.strictObject({
-          factId: z.string().meta({ description: 'The id of the fact that the log would be.' }),
+          ...previewedEvent,
           sourceId: z.string().nullable().meta({ description: 'The source that takes the log; null for a new one.' }),
-          kind: z.string().meta({ description: '`Transfer` or an event kind.' }),
-          events: z.array(z.string()).meta({ description: 'The event kinds that are delivered for it.' }),
-          logIndex: z.int().meta({ description: 'Place of the log in its block.' }),
-          contract: z.string().meta({ description: 'The contract that wrote it.' }),
-          fields: z.record(z.string(), z.unknown()).meta({
-            description: 'The fields that the log proves, as they would be in the payload.',
-          }),
         }),
       )
-      .meta({ description: 'What would be made of the transaction. Nothing is stored.' }),
+      .meta({ description: 'The events that the transaction would lead to. Nothing is stored.' }),
     others: z
       .array(
         z.strictObject({
@@ -162,6 +178,7 @@ export const sourcePreviewResultSchema = z
           sourceId: null,
           kind: 'Transfer',
           events: ['TransferProcessed', 'TransferFinalized'],
+          isDust: false,
           logIndex: 12,
           contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
           fields: {
@@ -184,3 +201,59 @@ export const sourcePreviewResultSchema = z
   });
 
 export type SourcePreview = z.output<typeof sourcePreviewResultSchema>;
+
+/** A preview shows this number of events at most. */
+export const MAX_RECENT_EVENTS = 10;
+
+export const sourceRecentEventsSchema = z
+  .strictObject({
+    networkId: z.int().meta({ description: 'Network of the source.' }),
+    fromBlock: z.int().meta({ description: 'First block of the look back. How far it reaches depends on the nodes.' }),
+    toBlock: z.int().meta({ description: 'Last block of the look back, which is the newest block.' }),
+    found: count.meta({ description: 'Number of matching logs in these blocks.' }),
+    events: z
+      .array(
+        z.strictObject({
+          ...previewedEvent,
+          transactionHash: z.string().meta({ description: 'The transaction.' }),
+          blockNumber: z.int().meta({ description: 'The block that it is in.' }),
+          dateBlock: z.int().nullable().meta({
+            description: 'Date of the block, in Unix seconds; null if the node does not send it with a log.',
+          }),
+        }),
+      )
+      .max(MAX_RECENT_EVENTS)
+      .meta({ description: `The newest ${MAX_RECENT_EVENTS} at most, newest first. Nothing is stored.` }),
+  })
+  .meta({
+    id: 'SourceRecentEvents',
+    description: 'The newest events that a source would have led to.',
+    example: {
+      networkId: 8453,
+      fromBlock: 38213508,
+      toBlock: 38214507,
+      found: 1,
+      events: [
+        {
+          factId: 'fct_hpnyyoxuwgdt73orfpqwrp4iso',
+          kind: 'Transfer',
+          events: ['TransferProcessed', 'TransferFinalized'],
+          transactionHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+          blockNumber: 38214501,
+          dateBlock: 1763168388,
+          logIndex: 12,
+          contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+          isDust: false,
+          fields: {
+            payer: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+            payee: '0x52908400098527886E0F7030069857D2E4169EE7',
+            amount: '25',
+            amountBase: '25000000',
+            token: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+          },
+        },
+      ],
+    },
+  });
+
+export type SourceRecentEvents = z.output<typeof sourceRecentEventsSchema>;

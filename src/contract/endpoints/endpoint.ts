@@ -35,8 +35,9 @@ const endpointFields = {
   name: z.string().nullable().meta({ description: 'A name for people; null if none was given.' }),
   state: z.enum(ENDPOINT_STATES).meta({
     description:
-      '`paused` if it was paused by hand; `suspended` if Paybell has suspended at least one of its webhooks; `active` ' +
-      'otherwise.',
+      '`paused` if it was paused by hand; `suspended` if Paybell has suspended at least one of its webhooks; `failing` if ' +
+      'every attempt for at least one of its webhooks has failed since `dateFailingSince`; `active` otherwise. If several ' +
+      'apply, the first of these is the state.',
   }),
   ordering: z.enum(ORDERINGS).meta({
     description:
@@ -155,9 +156,6 @@ export const endpointListQuerySchema = z.strictObject({
     example: 'example.com',
   }),
   state: oneOf(ENDPOINT_STATES, { description: 'Only endpoints in this state.' }),
-  failing: oneOf(['true', 'false'], {
-    description: '`true` for endpoints of which a webhook has had failures only, `false` for the others.',
-  }),
   ...pagingFields(['postUrl', 'waiting', 'lastSequence']),
 });
 
@@ -249,7 +247,7 @@ export function endpointUpdateSchema(rules: EndpointRules) {
           .meta({ description: 'Most requests per second; null for no limit.' }),
         secret: z.enum(SECRET_SOURCES, { error: `must be one of ${SECRET_SOURCES.join(', ')}` }).meta({
           description:
-            '`own` creates a signing secret for this endpoint alone, `entity` goes back to those of the entity. Requests ' +
+            '`own` creates a signing secret for this endpoint, `entity` returns to the entity’s secrets. Requests ' +
             'are signed with both for 24 hours. Needs the permission `secrets:write`.',
         }),
       },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../domain/attempt.ts';
 import { MAX_LIMIT, wholeNumber, wholeNumberOr } from '../list-query.ts';
 
-/** The feed of an endpoint: every number that its deliveries have, and what became of each. */
+/** The feed of an endpoint: the deliveries of every sequence number, with their state. */
 
 /** Proxies commonly close a connection after 30 s without a byte. */
 const MAX_WAIT_S = 25;
@@ -56,7 +56,9 @@ export const feedSchema = z
       description: 'The lowest number that the feed has. Retention has deleted all deliveries with lower ones.',
     }),
     lastSequence: z.int().min(0).meta({ description: 'The highest number so far; 0 before the first delivery.' }),
-    deliveries: z.array(feedEntrySchema).meta({ description: 'In the order of their numbers, without a hole.' }),
+    deliveries: z
+      .array(feedEntrySchema)
+      .meta({ description: 'In the order of their sequence numbers, without a gap.' }),
   })
   .meta({ id: 'Feed', example: { firstSequence: 1, lastSequence: 42, deliveries: [example] } });
 export type Feed = z.output<typeof feedSchema>;

@@ -25,7 +25,7 @@ type OwnSamples = {
   readonly [SUSPENDED_NOTICE]: WebhookSuspended;
 };
 
-/** What no webhook is registered for. */
+/** Samples of events that no webhook is registered for. */
 export const OWN_SAMPLES: OwnSamples = {
   [RETRACTION]: sampleRetraction(BASE, RETRACTION_ID, EVENT_ID, NOW_S),
   [FAILING_ALERT]: {
@@ -53,7 +53,7 @@ export const OWN_SAMPLES: OwnSamples = {
   },
 };
 
-/** Of an event kind, or of one that an operator added. */
+/** The sample of an event kind, including kinds that an operator added. */
 export function documentedSample(event: string, networkId: number = BASE) {
   return sampleEvent(event, networkId, EVENT_ID, NOW_S);
 }

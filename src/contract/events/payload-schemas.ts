@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../domain/chain/finality.ts';
+import { INVOICE_STATES } from '../../domain/chain/invoices/invoice-state.ts';
 import { type EventKind, RETRACTION } from '../../domain/event-kinds.ts';
 import { FAILING_ALERT, RECOVERED_ALERT } from '../endpoints/alerts.ts';
 import { SUSPENDED_NOTICE } from '../webhook-health.ts';
@@ -49,9 +50,35 @@ const ON_CHAIN = {
     .union([z.enum(['seen', 'safe', 'final']), z.int().min(MIN_CONFIRMATIONS).max(MAX_CONFIRMATIONS)])
     .optional()
     .meta({ description: 'Finality of the webhook, which the transaction has reached.' }),
-  confirmations: whole('Number of blocks from that of the transaction to the newest one, both included.'),
+  confirmations: whole('Number of blocks from the transaction’s block to the newest one, both included.'),
   revision: whole('1 at first, and one more each time that the transaction comes back after a retraction.'),
   amountBase: text('Amount in the smallest unit of the token, as a whole number in decimal digits.'),
+  paymentId: text('The payment, under which the API has it.'),
+  symbol: text('Symbol of the token for people to read. Anyone can choose one, so compare `token`.'),
+};
+
+const flag = (description: string) => z.boolean().optional().meta({ description });
+
+/** Nothing is required, because payloads of a sender can have another member of this name. */
+const OF_INVOICE = {
+  invoice: z
+    .object({
+      invoiceId: text('Unique identifier of the invoice.'),
+      reference: text('Your own id of the invoice.'),
+      metadata: z.record(z.string(), z.string()).optional().meta({ description: 'Your own texts.' }),
+      state: z.enum(INVOICE_STATES).optional().meta({ description: 'State of the invoice.' }),
+      amount: text('The amount that is expected.'),
+      received: text('The sum of its payments.'),
+      due: text('The amount that is missing.'),
+      isLate: flag('Whether the sum was reached in a block after the expiry.'),
+      isFinal: flag('Whether the payments that cannot be undone are enough.'),
+      version: whole('Rises with each event of the invoice at this finality. The highest version is true.'),
+    })
+    .optional()
+    .meta({
+      description: 'Invoice of the payment, counted at the finality of the event. Only in events of an invoice.',
+      additionalProperties: {},
+    }),
 };
 
 /** An object with any other fields as well. */
@@ -93,10 +120,15 @@ export const PAYLOAD_SCHEMAS = {
     dateScheduled: date('When the end was scheduled'),
     dateEnds: date('When the agreement ends'),
   }),
-  TransferProcessed: eventPayload('TransferProcessed', { ...ON_CHAIN, ...transfer('processed') }),
-  TransferCreated: eventPayload('TransferCreated', { ...transfer('created'), dateDue: date('When it is due') }),
-  TransferFinalized: eventPayload('TransferFinalized', { ...ON_CHAIN, ...transfer('finalized') }),
+  TransferProcessed: eventPayload('TransferProcessed', { ...ON_CHAIN, ...OF_INVOICE, ...transfer('processed') }),
+  TransferCreated: eventPayload('TransferCreated', {
+    ...OF_INVOICE,
+    ...transfer('created'),
+    dateDue: date('When it is due'),
+  }),
+  TransferFinalized: eventPayload('TransferFinalized', { ...ON_CHAIN, ...OF_INVOICE, ...transfer('finalized') }),
   LatePayment: eventPayload('LatePayment', {
+    ...OF_INVOICE,
     ...transfer('late'),
     dateDue: date('When it was due'),
     daysLate: whole('Days since then.'),
@@ -107,24 +139,29 @@ export const PAYLOAD_SCHEMAS = {
       ...COMMON,
       retracts: z
         .object({
-          eventId: z.string().meta({ description: 'The `eventId` of the event that is taken back.' }),
+          eventId: z.string().meta({ description: 'The `eventId` of the retracted event.' }),
           event: text('Kind of that event. Always present when Paybell itself retracts it.'),
         })
-        .meta({ description: 'The event that is taken back.' }),
+        .meta({ description: 'The retracted event.' }),
       reason: z
         .enum(['reorg', 'sender', 'not_on_chain'])
         .optional()
         .meta({
           description:
-            '`reorg`: the network no longer has the transaction. `sender`: the operator took the event back. `not_on_chain`: one ' +
+            '`reorg`: the network no longer has the transaction. `sender`: the operator retracted the event. `not_on_chain`: one ' +
             'node showed the payment, and most nodes deny it.',
         }),
       transactionHash,
-      transferId: text('Transfer of the event that is taken back.'),
-      agreementId: text('Agreement of the event that is taken back.'),
+      transferId: text('Transfer of the retracted event.'),
+      agreementId: text('Agreement of the retracted event.'),
+      paymentId: text('Payment that is gone, if the retracted event was about one. Leave it out of every sum.'),
+      amount: text('Amount of that payment, as a decimal. Absent if the token does not state its decimals.'),
+      amountBase: text('Amount in the smallest unit of the token. Absent if only a sender stated the amount.'),
+      token: text('Token of that payment.'),
+      ...OF_INVOICE,
       lostBlockNumber: whole('Block that the transaction was in, and that the network no longer has.'),
       lostBlockHash: text('Hash of that block.'),
-      revision: whole('That of the event that is taken back.'),
+      revision: whole('Revision of the retracted event.'),
     },
   ),
   [SUSPENDED_NOTICE]: payload(

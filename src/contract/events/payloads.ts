@@ -30,10 +30,37 @@ type Terms = {
   token: string;
 };
 
+/** The state of the invoice that a payment belongs to, counted at the finality of the event. */
+export type EventInvoice = {
+  invoiceId: string;
+  /** Your own id of the invoice. */
+  reference?: string;
+  /** Your own texts. */
+  metadata?: Record<string, string>;
+  state: 'open' | 'underpaid' | 'paid' | 'overpaid' | 'expired' | 'cancelled';
+  /** The amount that is expected. */
+  amount: string;
+  received: string;
+  /** The amount that is missing. */
+  due: string;
+  /** Whether the sum was reached in a block after the expiry. */
+  isLate: boolean;
+  /** Whether the payments that cannot be undone are enough. Act on it together with `paid` or `overpaid`. */
+  isFinal: boolean;
+  /** Rises with each event of the invoice at this finality. The highest version is true. */
+  version: number;
+};
+
+/** Only in events of an invoice. */
+type OfInvoice = { invoice?: EventInvoice };
+
 type Agreement = Terms & { intervalDays: number };
 type Transfer<Status extends string> = Terms & { transferId: string; status: Status };
 
-/** Where the log stands that an event was made of, and how sure it is. Only in events that Paybell read from a network. */
+/**
+ * The position of the log that an event was made from, and its finality. Only in events that Paybell read from a
+ * network.
+ */
 type OnChain = {
   transactionHash?: string;
   blockNumber?: number;
@@ -43,12 +70,16 @@ type OnChain = {
   contract?: string;
   /** The finality of the webhook, which the transaction has reached. */
   finality?: Finality;
-  /** The number of blocks from that of the transaction to the newest one, both included. */
+  /** The number of blocks from the transaction's block to the newest one, both included. */
   confirmations?: number;
   /** 1 at first, and one more each time that the transaction comes back after a retraction. */
   revision?: number;
   /** The amount in the smallest unit of the token, as a whole number in decimal digits. */
   amountBase?: string;
+  /** The payment, under which the API has it. */
+  paymentId?: string;
+  /** Symbol of the token for people to read: anyone can choose one, so compare `token`. */
+  symbol?: string;
 };
 
 /** A payer has signed an agreement. Transfers can become due under it from now on. */
@@ -67,20 +98,22 @@ export type ScheduledAgreementCancel = Common<'ScheduledAgreementCancel'> &
   Agreement & { dateScheduled: number; dateEnds: number };
 
 /** A transfer was created and is waiting for payment. Nothing is on the network yet. */
-export type TransferCreated = Common<'TransferCreated'> & Transfer<'created'> & { dateDue: number };
+export type TransferCreated = Common<'TransferCreated'> & OfInvoice & Transfer<'created'> & { dateDue: number };
 
 /** A transfer is in a transaction that is not final yet. Do not deliver goods for it. */
 export type TransferProcessed = Common<'TransferProcessed'> &
   OnChain &
+  OfInvoice &
   Transfer<'processed'> & { transactionHash: string; confirmations: number };
 
 /** The transaction of a transfer is final. This is the event to act on. */
 export type TransferFinalized = Common<'TransferFinalized'> &
   OnChain &
+  OfInvoice &
   Transfer<'finalized'> & { transactionHash: string; confirmations: number };
 
 /** A transfer was due on `dateDue` and has not been paid. */
-export type LatePayment = Common<'LatePayment'> & Transfer<'late'> & { dateDue: number; daysLate: number };
+export type LatePayment = Common<'LatePayment'> & OfInvoice & Transfer<'late'> & { dateDue: number; daysLate: number };
 
 /** The payload of each event kind. */
 export type Payloads = {
@@ -97,25 +130,37 @@ export type Payloads = {
 export type FieldsOf<Kind extends EventKind> = Omit<Payloads[Kind], keyof Common<Kind>>;
 
 /**
- * An event that the webhook was told of is not true any more: undo what was done for `retracts.eventId`. No webhook is
- * registered for it; it goes to those that were told of the original.
+ * Retracts an event that was sent before: undo what you did for `retracts.eventId`. Webhooks cannot register for it.
+ * Paybell sends it to every webhook that may have received the original.
  */
 export type EventRetracted = Common<'EventRetracted'> & {
   retracts: {
-    /** The `eventId` of the event that is taken back; in its request, the header `paybell-event-id`. */
+    /** The `eventId` of the retracted event; in its request, the header `paybell-event-id`. */
     eventId: string;
     /** The kind of that event. Always present when Paybell itself retracts it. */
     event?: string;
   };
-  /** `reorg`: the network no longer has the transaction. `sender`: the operator took the event back. `not_on_chain`: most nodes deny it. */
+  /**
+   * `reorg`: the network no longer has the transaction. `sender`: the operator retracted the event. `not_on_chain`: one
+   * node showed the payment, and most nodes deny it.
+   */
   reason: 'reorg' | 'sender' | 'not_on_chain';
   transactionHash?: string;
   transferId?: string;
   agreementId?: string;
+  /** The payment that is gone, if the retracted event was about one. Leave it out of every sum. */
+  paymentId?: string;
+  /** The amount of that payment, as a decimal. */
+  amount?: string;
+  /** The amount in the smallest unit of the token. */
+  amountBase?: string;
+  token?: string;
+  /** The invoice that the payment no longer pays. */
+  invoice?: EventInvoice;
   /** The block that the transaction was in, and that the network no longer has. */
   lostBlockNumber?: number;
   lostBlockHash?: string;
-  /** That of the event that is taken back. */
+  /** The revision of the retracted event. */
   revision?: number;
 };
 

@@ -15,18 +15,24 @@ function isDay(text: string): boolean {
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text);
 }
 
+export const daySchema = z
+  .string({ error: `is required and ${dayRule}` })
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: dayRule, abort: true })
+  .refine(isDay, { error: dayRule });
+
 const filters = {
-  day: z
-    .string({ error: `is required and ${dayRule}` })
-    .regex(/^\d{4}-\d{2}-\d{2}$/, { error: dayRule, abort: true })
-    .refine(isDay, { error: dayRule })
-    .meta({
-      type: 'string',
-      format: 'date',
-      description: 'The day on which events were accepted, in UTC.',
-      example: '2026-01-31',
-    }),
+  day: daySchema.meta({
+    type: 'string',
+    format: 'date',
+    description: 'The day on which events were accepted, in UTC.',
+    example: '2026-01-31',
+  }),
   networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only events of this network.' }),
+  endpointId: exactText({
+    description:
+      'Only events for this endpoint, with the deliveries to it. A delivery belongs to the endpoint of its last request or, if it ' +
+      'is still to be sent, to the present endpoint of its webhook.',
+  }),
   events: eventsFilter({ description: 'Only events of these kinds, separated by commas.' }),
 };
 
@@ -54,31 +60,58 @@ const totalsSchema = z.strictObject({
   token,
   events: count('Events that were accepted.'),
   amount: amounts('The sum of their amounts'),
-  withoutAmount: count('Those among them whose payload has no `amount` that is a plain decimal. They are in no sum.'),
-  final: count('Those whose payment this server has seen become final on its network.'),
-  sent: count('Those of which at least one request was sent.'),
-  acknowledged: count('Those of which every delivery was acknowledged.'),
+  withoutAmount: count('Events among them without an `amount` that is a plain decimal. The sums leave them out.'),
+  final: count('Events whose payment this server has seen become final on its network.'),
+  sent: count('Events with at least one request.'),
+  acknowledged: count('Events whose deliveries were all acknowledged.'),
   acknowledgedAmount: amounts('The sum of the amounts of these'),
+});
+
+const tokenSumsSchema = z.strictObject({
+  networkId: z.int(),
+  token: z.string().nullable().meta({ description: 'Address of the token in small letters.' }),
+  payments: count('Payments that are final.'),
+  onChain: amounts('The sum of these, which is the sum on the network'),
+  sent: amounts('The sum of the payments that a receiver may have'),
+  acknowledged: amounts('The sum of the payments whose deliveries were all acknowledged, without retracted ones'),
+  retracted: amounts('The part of `sent` that Paybell has retracted'),
+  net: amounts('`sent` without `retracted`. It equals `onChain` once every payment is final and sent'),
+  missing: amounts('The sum of the final payments that a webhook wants and that have no event yet'),
+  unacknowledgedRetractions: amounts('The part of `retracted` whose retraction not every receiver has acknowledged'),
+  withoutAmount: count('Payments without an exact amount, which no sum includes.'),
 });
 
 export const reconciliationSchema = z
   .strictObject({
     day: z.string(),
+    endpointId: z.string().nullable().meta({ description: 'The endpoint that was asked for; null for all endpoints.' }),
     isOver: z.boolean().meta({ description: 'Whether the day is over. Before that, more events can come.' }),
-    events: count('Events that were accepted on this day.'),
-    acknowledged: count('Those of which every delivery was acknowledged.'),
+    events: count('Events that were accepted on this day. With `endpointId`, those that the endpoint gets.'),
+    acknowledged: count('Events whose deliveries were all acknowledged.'),
     sha256: z.string().meta({
       description:
         'SHA-256 in hex over one line for each acknowledged event: `eventId`, kind, token and amount, separated by tabs and ' +
         'ended by a line feed, sorted by their bytes. An absent token or amount is empty; amounts have no zeros at the end.',
     }),
-    totals: z.array(totalsSchema).meta({ description: 'By network, event kind and token.' }),
+    totals: z.array(totalsSchema).meta({
+      description:
+        'By network, event kind and token. The amounts of retracted events are in the rows of their own kind and of `EventRetracted`.',
+    }),
+    tokens: z.array(tokenSumsSchema).meta({
+      description:
+        'Payments that Paybell read from a network, by network and token. The date of its block in UTC decides the day of a payment ' +
+        'for every sum; `events` does not restrict them. With `endpointId`, deliveries are of that endpoint.',
+    }),
+    undatedPayments: count(
+      'Payments that Paybell stored on this day without the date of their block, because no node stated it. `tokens` leaves them out.',
+    ),
   })
   .meta({
     id: 'Reconciliation',
-    description: 'What was accepted, sent and acknowledged on a day.',
+    description: 'Accepted, sent and acknowledged events of a day.',
     example: {
       day: '2026-01-31',
+      endpointId: null,
       isOver: true,
       events: 3,
       acknowledged: 2,
@@ -97,6 +130,22 @@ export const reconciliationSchema = z
           acknowledgedAmount: '50.5',
         },
       ],
+      tokens: [
+        {
+          networkId: 8453,
+          token: EXAMPLE_TOKEN,
+          payments: 3,
+          onChain: '75.5',
+          sent: '100.5',
+          acknowledged: '50.5',
+          retracted: '25',
+          net: '75.5',
+          missing: '0',
+          unacknowledgedRetractions: '0',
+          withoutAmount: 0,
+        },
+      ],
+      undatedPayments: 0,
     },
   });
 export type Reconciliation = z.output<typeof reconciliationSchema>;
@@ -112,7 +161,7 @@ export const reconciledEventSchema = z.strictObject({
     description:
       '`acknowledged`: every delivery was. `sent`: at least one request was sent. `waiting`: none was yet, or Paybell has ' +
       'not made all deliveries yet: the event is held, its fan-out continues, or its retraction is not published. `failed`: ' +
-      'no attempt is to come. `nothing`: no webhook matched, or another event superseded it.',
+      'no further attempt follows. `nothing`: no webhook matched, or another event superseded it.',
   }),
 });
 export type ReconciledEvent = z.output<typeof reconciledEventSchema>;

@@ -1,21 +1,8 @@
+import { caip2, familyOf } from '../../domain/chain/families/families.ts';
 import { type EventKind, isEventKind, RETRACTION } from '../../domain/event-kinds.ts';
 import type { EventRetracted, FieldsOf } from './payloads.ts';
 
 /** A realistic payload of every event kind, for test requests and the documentation. */
-
-const SOLANA: ReadonlyMap<number, string> = new Map([
-  [900, 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
-  [901, 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
-]);
-
-export function isSolana(networkId: number): boolean {
-  return SOLANA.has(networkId);
-}
-
-/** The CAIP-2 name of a network. */
-export function caip2(networkId: number): string {
-  return SOLANA.get(networkId) ?? `eip155:${networkId}`;
-}
 
 type Addresses = { payer: string; payee: string; token: string; transactionHash: string };
 
@@ -33,23 +20,31 @@ const SOLANA_LIKE: Addresses = {
   transactionHash: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
 };
 
-const AGREEMENT_ID = 'agr_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
-const TRANSFER_ID = 'trf_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
+const PAYMENT_ID = 'pay_4k7m2x9q1v8c3b6n5z0t1w2r3y';
+const AMOUNT = '25.00';
 const MONTH_S = 30 * 24 * 3600;
 
 export type SampleEvent = { [field: string]: unknown; eventId: string; event: string; networkId: number };
 
-function agreement({ payer, payee, token }: Addresses) {
-  const terms = { amount: '25.00', currency: 'USDC', token, intervalDays: 30 };
-  return { agreementId: AGREEMENT_ID, payer, payee, ...terms };
+/** Ids of one sample, from the id of its event: no sample supersedes another, or waits for one. */
+function idsOf(eventId: string): { agreementId: string; transferId: string } {
+  const own = eventId.replace(/^evt_/, '');
+  return { agreementId: `agr_${own}`, transferId: `trf_${own}` };
 }
 
-function transfer({ payer, payee, token }: Addresses) {
-  const value = { amount: '25.00', currency: 'USDC', token };
-  return { transferId: TRANSFER_ID, agreementId: AGREEMENT_ID, payer, payee, ...value };
+type Facts = Addresses & ReturnType<typeof idsOf>;
+
+function agreement({ agreementId, payer, payee, token }: Facts) {
+  const terms = { amount: AMOUNT, currency: 'USDC', token, intervalDays: 30 };
+  return { agreementId, payer, payee, ...terms };
 }
 
-/** What each event kind means for a receiver. */
+function transfer({ transferId, agreementId, payer, payee, token }: Facts) {
+  const value = { amount: AMOUNT, currency: 'USDC', token };
+  return { transferId, agreementId, payer, payee, ...value };
+}
+
+/** The meaning of each event kind for a receiver. */
 export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   AgreementSignedUp: 'A payer has signed an agreement. Transfers can become due under it from now on.',
   AgreementCancelled: 'An agreement has ended. No further transfers are made under it.',
@@ -62,7 +57,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   LatePayment: 'A transfer was due on `dateDue` and has not been paid.',
 };
 
-type Sample<Kind extends EventKind = EventKind> = (addresses: Addresses, nowS: number) => FieldsOf<Kind>;
+type Sample<Kind extends EventKind = EventKind> = (facts: Facts, nowS: number) => FieldsOf<Kind>;
 
 const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
   AgreementSignedUp: (a, nowS) => ({ ...agreement(a), dateSigned: nowS, transactionHash: a.transactionHash }),
@@ -102,7 +97,8 @@ export function sampleOf<Kind extends EventKind>(
   nowS: number,
 ): SampleOf<Kind> {
   const sample: Sample<Kind> = SAMPLES[kind];
-  return { ...envelope(kind, networkId, eventId, nowS), ...sample(addressesOn(networkId), nowS) };
+  const facts = { ...addressesOn(networkId), ...idsOf(eventId) };
+  return { ...envelope(kind, networkId, eventId, nowS), ...sample(facts, nowS) };
 }
 
 /** The payload for an event name. An extra event has only the fields that all payloads have. */
@@ -112,13 +108,13 @@ export function sampleEvent(event: string, networkId: number, eventId: string, n
 }
 
 export const RETRACTION_MEANING =
-  'An event that was sent before is not true any more: the network has dropped the transaction, or the sender took the ' +
-  'event back. Undo what you did for the event with the id `retracts.eventId`.';
+  'An event that was sent before is retracted: the network has dropped the transaction, or the sender withdrew the ' +
+  'event. Undo what you did for the event with the id `retracts.eventId`.';
 
-/** A retraction with every field. */
-export type SampleRetraction = Required<Omit<EventRetracted, 'test'>>;
+/** A retraction with every field of a payment without an invoice. */
+export type SampleRetraction = Required<Omit<EventRetracted, 'test' | 'invoice'>>;
 
-/** Of the sample of `TransferProcessed`, which has the given id. */
+/** Retracts the sample of `TransferProcessed` with the given id. */
 export function sampleRetraction(
   networkId: number,
   eventId: string,
@@ -130,8 +126,11 @@ export function sampleRetraction(
     retracts: { eventId: retractedId, event: 'TransferProcessed' },
     reason: 'reorg',
     transactionHash: addressesOn(networkId).transactionHash,
-    transferId: TRANSFER_ID,
-    agreementId: AGREEMENT_ID,
+    ...idsOf(retractedId),
+    paymentId: PAYMENT_ID,
+    amount: AMOUNT,
+    amountBase: '25000000',
+    token: addressesOn(networkId).token,
     lostBlockNumber: 38_214_507,
     lostBlockHash: '0x9c1d3a7e5b20f64886ad1e73c5b9f20d47e8a6c3b1095d2f7e4a8c6b0d31f592',
     revision: 1,
@@ -143,5 +142,5 @@ function envelope<Kind extends string>(event: Kind, networkId: number, eventId: 
 }
 
 function addressesOn(networkId: number): Addresses {
-  return isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
+  return familyOf(networkId) === 'solana' ? SOLANA_LIKE : ETHEREUM_LIKE;
 }

@@ -4,7 +4,7 @@ import { filterSchema } from '../webhooks/options.ts';
 
 /** Listen sessions: events for a program without a public URL, as the API takes and shows them. */
 
-/** As many as a registration may name. */
+/** Same limit as in a registration. */
 const MAX_NAMES = 1_000;
 const MAX_TOKEN_LENGTH = 100;
 const MAX_ID_LENGTH = 100;
@@ -67,7 +67,9 @@ export const listenRequestSchema = z
     deliveryId: z
       .string()
       .meta({ description: 'The `webhook-id` of the request. It stays when it is handed out again.' }),
-    token: z.string().meta({ description: 'What the result is reported with. Handed out again, it has another one.' }),
+    token: z
+      .string()
+      .meta({ description: 'Report the result with it. A request that is handed out again has a new one.' }),
     attempt: z.int().min(1).meta({ description: 'How often the request was handed out, starting at 1.' }),
     headers: z.record(z.string(), z.string()).meta({ description: 'The headers of the request, with its signature.' }),
     body: z.string().meta({ description: 'The body of the request, byte for byte.' }),
@@ -98,8 +100,8 @@ const text = (max: number) =>
 export const listenResultSchema = z
   .strictObject(
     {
-      deliveryId: text(MAX_ID_LENGTH).meta({ description: 'Of the request.' }),
-      token: text(MAX_TOKEN_LENGTH).meta({ description: 'Of the request. Each token can be used once.' }),
+      deliveryId: text(MAX_ID_LENGTH).meta({ description: 'The `deliveryId` of the request.' }),
+      token: text(MAX_TOKEN_LENGTH).meta({ description: 'The `token` of the request. Each token can be used once.' }),
       statusCode: z
         .int({ error: statusRule })
         .min(100, { error: statusRule })
@@ -122,12 +124,12 @@ export const listenResultSchema = z
   .refine(({ statusCode, error }) => (statusCode === undefined) !== (error === undefined), {
     path: ['statusCode'],
     error: 'is required, unless error is given; give one of the two',
-    // Also beside other errors, but not for a body that is no object.
+    // Reported together with other errors, unless the body is not an object.
     when: ({ value }) => typeof value === 'object' && value !== null,
   })
   .meta({
     id: 'ListenResult',
-    description: 'What became of a request of a listen session.',
+    description: 'The result of a request of a listen session.',
     example: {
       deliveryId: 'dlv_0199c2a6e0b17d3c8a54f1e2d3c40001',
       token: '5f2b8c1de07a4c6f9b3e8d7a6c5b4a39',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PERMISSIONS } from '../../domain/keys/api-keys.ts';
 
-/** What the holder of a key can learn of itself. */
+/** Facts about the key itself, for its holder. */
 export const callerSchema = z
   .strictObject({
     entityId: z.string().meta({ description: 'Unique identifier of the entity.' }),
@@ -10,7 +10,7 @@ export const callerSchema = z
       description:
         'The id of the key that was sent; `operator` for ADMIN_KEY, and `operator:<name>` for one of ADMIN_KEYS.',
     }),
-    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'What the key may do.' }),
+    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'Permissions of the key.' }),
     dateExpires: z.int().nullable().meta({ description: 'When the key expires, in Unix seconds; null for never.' }),
   })
   .meta({

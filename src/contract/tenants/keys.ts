@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { apiKeyListQuerySchema, newApiKeySchema } from '../admin.ts';
 import { oneOfOr } from '../list-query.ts';
 
-/** The API keys of the caller's entity. The operator manages those of all entities (`../admin.ts`). */
+/** The API keys of the caller's entity. The operator manages the keys of all entities (`../admin.ts`). */
 
 export const ownKeyListQuerySchema = apiKeyListQuerySchema.omit({ entityId: true });
 
@@ -15,7 +15,7 @@ export const newOwnKeySchema = z
       // Without a default: who makes a key for a program says what that program needs.
       permissions: permissions.unwrap().meta({
         ...permissions.meta(),
-        description: 'What the key may do. Only permissions that the key of the caller has.',
+        description: 'Permissions of the key. Only permissions that the key of the caller has.',
       }),
       dateExpires: dateExpires.unwrap().optional().meta({
         description:

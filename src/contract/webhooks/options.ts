@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../domain/chain/finality.ts';
+import { LEVEL_NAMES, MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../domain/chain/finality.ts';
+import {
+  finalityErrors,
+  MAX_AMOUNT_RULES,
+  MAX_RULE_AMOUNT_LENGTH,
+  type WebhookFinality,
+} from '../../domain/chain/finality-by-amount.ts';
 import {
   filterErrors,
   MAX_DECIMAL_LENGTH,
@@ -66,15 +72,64 @@ const filter = filterSchema.nullable().meta({
     'decimals, both ends included. A missing field matches nothing.',
 });
 
-const LEVELS = ['seen', 'safe', 'final'] as const;
-const finalityRule =
-  `must be "seen", "safe", "final" or a whole number of confirmations from ${MIN_CONFIRMATIONS} to ` +
-  `${MAX_CONFIRMATIONS}`;
-const wrong = { error: finalityRule };
-const finalitySchema = z.union(
-  [z.enum(LEVELS, wrong), z.int(wrong).min(MIN_CONFIRMATIONS, wrong).max(MAX_CONFIRMATIONS, wrong)],
-  wrong,
-);
+const level = {
+  anyOf: [
+    { type: 'string' as const, enum: [...LEVEL_NAMES] },
+    { type: 'integer' as const, minimum: MIN_CONFIRMATIONS, maximum: MAX_CONFIRMATIONS },
+  ],
+};
+
+const byAmount = {
+  type: 'object' as const,
+  description:
+    'Finality by amount: the first rule whose `maxAmount` the payment does not exceed decides. Payments above all rules or ' +
+    'in other tokens, and events without an amount, get `otherwise`.',
+  required: ['rules', 'otherwise'],
+  additionalProperties: false,
+  properties: {
+    rules: {
+      type: 'array' as const,
+      minItems: 1,
+      maxItems: MAX_AMOUNT_RULES,
+      description: 'The smallest `maxAmount` first.',
+      items: {
+        type: 'object' as const,
+        required: ['maxAmount', 'tokens', 'finality'],
+        additionalProperties: false,
+        properties: {
+          maxAmount: {
+            type: 'string' as const,
+            pattern: '^[0-9]+(\\.[0-9]+)?$',
+            maxLength: MAX_RULE_AMOUNT_LENGTH,
+            description: 'Exact decimal; payments of this amount are included.',
+          },
+          tokens: {
+            type: 'array' as const,
+            minItems: 1,
+            maxItems: 1,
+            items: { type: 'string' as const, enum: ['usd'] },
+            description: '`usd`: the listed dollar stablecoins.',
+          },
+          finality: level,
+        },
+      },
+    },
+    otherwise: level,
+  },
+};
+
+const FINALITY_TYPES = ['string', 'integer', 'object'] as const;
+const ANY_FINALITY = [...level.anyOf, byAmount];
+
+/** Checked by `finalityErrors`, which names each error by its path; the document describes the same rules. */
+const finalitySchema = z
+  .custom<WebhookFinality>(() => true)
+  .superRefine((finality, context) => {
+    for (const { path, message } of finalityErrors(finality)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  })
+  .meta({ type: [...FINALITY_TYPES], anyOf: ANY_FINALITY });
 
 /** For a kind that allows no other finality. */
 export function finalOnly(event: string): string {
@@ -83,12 +138,14 @@ export function finalOnly(event: string): string {
 
 const FINALITY =
   'How sure an event from a network has to be before it is delivered: `seen` (in a block), a number of confirmations, ' +
-  '`safe`, or `final` (cannot be undone). TransferFinalized is always `final`.';
+  '`safe`, `final` (cannot be undone), or rules by amount. TransferFinalized is always `final`.';
 
 const finality = finalitySchema
   .nullable()
   .optional()
   .meta({
+    type: [...FINALITY_TYPES, 'null'],
+    anyOf: [...ANY_FINALITY, { type: 'null' }],
     description:
       `${FINALITY} Null stands for the default of the event kind: \`seen\` for TransferProcessed, and \`final\` for ` +
       'AgreementSignedUp, AgreementCancelled and ScheduledAgreementCancel.',
@@ -100,7 +157,11 @@ const example = { finality: 12, filter: exampleFilter };
 /** As they are in force. */
 export const webhookOptionsSchema = z
   .strictObject({ finality: finalitySchema.meta({ description: FINALITY }), filter }, ofObject)
-  .meta({ id: 'WebhookOptions', description: 'What a webhook receives beyond its network and event.', example });
+  .meta({
+    id: 'WebhookOptions',
+    description: 'Restricts the events of a webhook beyond its network and kind.',
+    example,
+  });
 
 export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
 
@@ -127,7 +188,7 @@ export const replacedWebhookOptionsSchema = webhookOptionsSchema
 
 export type ReplacedWebhookOptions = z.output<typeof replacedWebhookOptionsSchema>;
 
-/** Of one webhook, as a whole. */
+/** Replaces all options of one webhook. */
 export const webhookOptionsReplacementSchema = z.strictObject({ finality, filter }, ofObject).meta({
   id: 'WebhookOptionsReplacement',
   description: 'The options of a webhook from now on. Without `finality`, it gets the default of its event kind.',
@@ -136,14 +197,14 @@ export const webhookOptionsReplacementSchema = z.strictObject({ finality, filter
 
 export type WebhookOptionsReplacement = z.output<typeof webhookOptionsReplacementSchema>;
 
-/** Of new webhooks. What is left out gets its default. */
+/** Options of new webhooks. An absent option gets its default. */
 export const newWebhookOptionsSchema = z
   .strictObject({ finality, filter: filter.optional() }, ofObject)
   .meta({ id: 'NewWebhookOptions', example });
 
 export type NewWebhookOptions = z.output<typeof newWebhookOptionsSchema>;
 
-/** Of all webhooks that match. What is left out stays as it is. */
+/** Changes options of all matching webhooks. An absent option stays as it is. */
 export const webhookOptionsChangeSchema = z
   .strictObject({ finality, filter: filter.optional() }, ofObject)
   .refine((change) => change.finality !== undefined || change.filter !== undefined, {
@@ -151,7 +212,7 @@ export const webhookOptionsChangeSchema = z
   })
   .meta({
     id: 'WebhookOptionsChange',
-    description: 'The options to change. One that is left out stays as it is.',
+    description: 'The options to change. An absent option stays as it is.',
     example,
   });
 
