@@ -19,11 +19,13 @@ const idColumn = new Columns({ id: text('id') });
 
 const DELIVERS = `role in ('all', 'delivery')`;
 
-/** Renews the row of an instance, removes those of instances that are gone, and returns the ids of those that deliver. */
+/**
+ * Renews the row of an instance, removes the rows of dead instances, and returns the ids of the instances that deliver.
+ */
 export function renewInstance(db: Database, { instanceId, role, host, problem }: InstanceReport): Promise<string[]> {
   const { engine, dialect } = db;
   const { nowMs, skipLocked } = dialect;
-  // One process alone serves a SQLite file: another row is that of a process that was killed.
+  // Only one process serves a SQLite file, so any other row belongs to a process that was killed.
   const isGone = engine === 'sqlite' ? '1 = 1' : `not (${isLive(nowMs)})`;
   return db.transaction(async (queries) => {
     await queries.run(

@@ -8,7 +8,7 @@ let withinMs = 0;
 const random = new Uint8Array(10);
 
 /**
- * A new id, from the clock and random bytes. Of two ids of this process the later one sorts later, also within a
+ * A new id, from the clock and random bytes. Ids of this process sort in the order of creation, even within a
  * millisecond and after the clock was set back, so that the audit shows changes in their order.
  */
 export function newId(prefix: IdPrefix): string {
@@ -35,5 +35,5 @@ export function randomBytes(count: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(count));
 }
 
-/** Of the events that this process accepts. */
+/** Numbers the events that this process accepts. */
 export const eventNumbers = new EventNumbers(crypto.getRandomValues.bind(crypto));

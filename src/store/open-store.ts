@@ -60,7 +60,7 @@ export function partitionStore(db: Database, target: DatabaseTarget): Promise<Pa
   });
 }
 
-/** `isNew` is false where they were partitioned before. */
+/** `isNew` is false if the tables were partitioned before. */
 export type Partitioned = { readonly isNew: boolean; readonly daysMade: number };
 
 async function pastPooler<Value>(

@@ -105,6 +105,8 @@ export const webhookTable = new Table('webhooks', {
   suspendedReason: nullable(text('suspended_reason')),
   filterHash: nullable(text('filter_hash')),
   finality: nullable(text('finality')),
+  finalityLevels: nullable(text('finality_levels')),
+  mostConfirmations: nullable(integer('most_confirmations')),
 });
 
 export const filterTable = new Table('payload_filters', {
@@ -120,6 +122,7 @@ export const optionChangeTable = new Table('option_changes', {
   revision: integer('revision'),
   changedAtMs: integer('changed_at_ms'),
   finality: nullable(text('finality')),
+  finalityLevels: nullable(text('finality_levels')),
   filterHash: nullable(text('filter_hash')),
 });
 
@@ -262,7 +265,16 @@ export const eventTable = new Table('events', {
 
 export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
 
-export type TaskKind = 'fan_out' | 'release' | 'retract' | 'cancel' | 'redeliver' | 'alert' | 'end_session';
+export type TaskKind =
+  | 'fan_out'
+  | 'release'
+  | 'supersede'
+  | 'retract'
+  | 'cancel'
+  | 'redeliver'
+  | 'alert'
+  | 'end_session'
+  | 'drop_book';
 
 export const taskTable = new Table('tasks', {
   entity: uuid('entity_id'),
@@ -284,6 +296,7 @@ export const taskTable = new Table('tasks', {
   phase: text('phase'),
   cursor: text('cursor'),
   finality: nullable(text('finality')),
+  ruleAmount: nullable(text('rule_amount')),
 });
 
 export const subjectTable = new Table('subjects', {

@@ -1,18 +1,21 @@
-import { type BlockRef, kindsOf } from '../../domain/chain/facts.ts';
+import type { BlockRef } from '../../domain/chain/facts.ts';
 import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finality.ts';
-import { RETRACTION } from '../../domain/event-kinds.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
-import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
-import { namesOfEvents } from '../events/event-ids.ts';
+import type { Database, Queries, SqlValue } from '../database/database.ts';
+import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
+import { withoutRemoved } from './addresses/books.ts';
 import { noteDisputes, noteTrouble, type StoredTrouble } from './alerts.ts';
 import { type FactRow, finalizeFacts, type RetractedRow, writeChanges } from './fact-changes.ts';
-import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
 import { writeAsked } from './held/hold.ts';
+import { attribute } from './invoices/attribute.ts';
+import { publishInvoices } from './invoices/events.ts';
+import { endWatches, findPassed } from './invoices/expire.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
+import { publishable, readSymbols, retractFacts, tellReached } from './publish/facts.ts';
+import { Outbox } from './publish/outbox.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
 import { withoutOutdated } from './sources/outdated.ts';
-import { factEventTable, networkTable } from './tables.ts';
+import { networkTable } from './tables.ts';
 import { readFinalities, readWanted } from './wanted.ts';
 
 /**
@@ -32,6 +35,9 @@ const beforeColumns = networkTable.pick([
   'stalledReason',
   'stalledNode',
   'isStallAlerted',
+  'addressRevision',
+  'tipNumber',
+  'tipS',
 ]);
 
 /** Returns false, and writes nothing, where another instance holds the network now. */
@@ -51,8 +57,10 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
       final: await boundLevel(queries, networkId, before.final, step.final),
     };
     const moment = { networkId, nowMs, final: levels.final };
-    const changes = await withoutOutdated(queries, step.changes);
-    const { placed, retracted, disputed } = await writeChanges(queries, changes, moment);
+    const current = await withoutOutdated(queries, step.changes);
+    const changes = before.addressRevision === lease.bookRevision ? current : await withoutRemoved(queries, current);
+    const expected = await attribute(queries, networkId, changes);
+    const { placed, retracted, disputed } = await writeChanges(queries, db.dialect, expected, moment);
     const outbox = new Outbox(networkId, before.nextNo);
     await retractFacts(queries, db.dialect, outbox, retracted, nowMs);
     const old = { head: before.head ?? step.head, safe: before.safe, final: before.final };
@@ -65,17 +73,20 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
       final.map(({ fact }) => fact),
       nowMs,
     );
-    await tellReached(queries, outbox, reached, levels.head, nowMs);
+    await writeBackfills(queries, lease, step);
+    const tip = { number: step.tip?.number ?? before.tipNumber ?? 0, timestampS: step.tipS ?? before.tipS };
+    await publish(queries, outbox, { reached, retracted, levels, nowMs, tip });
     await outbox.write(queries);
     await writeAnchors(queries, networkId, step.anchors);
-    await writeBackfills(queries, lease, step);
     await writeAsked(queries, step, nowMs);
     await writeCosts(queries, step);
     await noteDisputes(queries, networkId, disputed, nowMs);
     const trouble = await noteTrouble(queries, networkId, before, step.trouble, nowMs);
     const isNewHead = step.head !== before.head || step.headS !== before.headS;
     const headChangedAtMs = isNewHead ? nowMs : before.headChangedAtMs;
-    await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs, headChangedAtMs, trouble });
+    const written = { nextNo: outbox.nextNo, nowMs, headChangedAtMs, trouble, tipS: tip.timestampS };
+    await writeNetwork(queries, lease, step, levels, written);
+    if (tip.timestampS !== null) await endWatches(queries, networkId, tip.number, tip.timestampS);
     return true;
   });
 }
@@ -98,6 +109,11 @@ async function readAllReached(
   );
   const reached = new Map(passed.map((one) => [`${one.fact.entityId} ${one.fact.factId}`, one]));
   for (const fact of placed) {
+    // Paybell publishes nothing about silent facts, and they are final already if enough nodes have shown them.
+    if (fact.isSilent === 1) {
+      reached.delete(`${fact.entityId} ${fact.factId}`);
+      continue;
+    }
     const has = [...finalities].filter((finality) => {
       const block = reachedBlock(finalityOf(finality), levels);
       return (
@@ -115,144 +131,35 @@ function isUnconfirmed({ state, blockNumber }: FactRow, { final }: Levels): bool
   return state === 'seen' && final !== null && (blockNumber ?? 0) <= final;
 }
 
-async function tellReached(
-  queries: Queries,
-  outbox: Outbox,
-  reached: readonly Reached[],
-  head: number,
-  nowMs: number,
-): Promise<void> {
-  const told = reached.filter(({ fact }) => fact.isSilent === 0 && fact.isDisputed === 0);
-  const entityIds = [...new Set(told.map(({ fact }) => fact.entityId))];
-  if (entityIds.length === 0) return;
-  const wanted = await readWanted(queries, outbox.networkId, entityIds);
-  for (const { fact, finalities } of told) {
-    for (const event of kindsOf(fact.kind)) {
-      for (const finality of wanted.of(fact.entityId, event, fact.seenRevision)) {
-        if (!finalities.has(finality)) continue;
-        // A held event has its own bytes.
-        const body =
-          fact.eventNo === null ? factPayload(toTold(fact), event, finalityOf(finality), { head, nowMs }) : null;
-        outbox.add({ fact, event, finality, body });
-      }
-    }
-  }
-}
-
-function toTold<Row extends FactRow>(fact: Row): Row & Pick<ToldFact, 'position'> {
-  const { blockNumber, blockHash, logIndex } = fact;
-  return { ...fact, position: { blockNumber: blockNumber ?? 0, blockHash: blockHash ?? '', logIndex: logIndex ?? 0 } };
-}
-
-/** An event that waits is not told any more; one that was accepted is retracted. */
-async function retractFacts(
-  queries: Queries,
-  dialect: Dialect,
-  outbox: Outbox,
-  retracted: readonly RetractedRow[],
-  nowMs: number,
-): Promise<void> {
-  for (const { entityId, factId, revision } of retracted) {
-    const which = `entity_id = $1 and fact_id = $2 and revision = $3 and event <> '${RETRACTION}'`;
-    await queries.send(`delete from fact_events where ${which} and event_no is null`, [entityId, factId, revision]);
-  }
-  const toldOf = await readTold(queries, retracted);
-  const nameOf = await readHeldNames(queries, dialect, retracted);
-  for (const fact of retracted) {
-    const told = toldOf.get(keyOf(fact)) ?? [];
-    // A held event is one event, whatever the finalities that it was released at.
-    const events = fact.eventNo === null ? told : told.slice(0, 1);
-    for (const { event, finality } of events) {
-      const target = `${event}_${finality}`;
-      const eventId = factEventId(fact.factId, fact.revision, RETRACTION, target);
-      const retracts = nameOf(fact) ?? factEventId(fact.factId, fact.revision, event, finality);
-      const body = retractionPayload(toTold(fact), eventId, { eventId: retracts, event }, nowMs);
-      outbox.add({ fact, event: RETRACTION, finality: target, body });
-    }
-  }
-}
-
-const toldColumns = factEventTable.pick(['entityId', 'factId', 'revision', 'event', 'finality']);
-type ToldEvent = RowOf<typeof toldColumns>;
-
-function keyOf({ entityId, factId, revision }: Pick<ToldEvent, 'entityId' | 'factId' | 'revision'>): string {
-  return `${entityId} ${factId} ${revision}`;
-}
-
-/** The events that were accepted for each fact, in their order. */
-async function readTold(queries: Queries, facts: readonly FactRow[]): Promise<ReadonlyMap<string, ToldEvent[]>> {
-  const told: ToldEvent[] = [];
-  for (const chunk of chunks(facts)) {
-    const rows = await toldColumns.all(
-      queries,
-      `select ${toldColumns.list} from fact_events where event <> '${RETRACTION}' and (entity_id, fact_id, revision) in
-         (values ${valuesList(chunk.length, 3, 0, ['text', 'text', 'bigint'])}) order by no`,
-      chunk.flatMap(({ entityId, factId, revision }): SqlValue[] => [entityId, factId, revision]),
-    );
-    told.push(...rows);
-  }
-  return Map.groupBy(told, keyOf);
-}
-
-/** The id that callers know a held event by; none for a fact that a log tells of. */
-async function readHeldNames(
-  queries: Queries,
-  dialect: Dialect,
-  facts: readonly FactRow[],
-): Promise<(fact: FactRow) => string | undefined> {
-  const held = facts.flatMap(({ entityId, eventNo }) =>
-    eventNo === null ? [] : { entityId, no: dialect.hexOf(eventNo) },
-  );
-  const names = await namesOfEvents(queries, dialect, held);
-  return ({ eventNo }) => (eventNo === null ? undefined : names.get(dialect.hexOf(eventNo)));
-}
-
-const NEW_EVENT = factEventTable.insertion([
-  'entityId',
-  'factId',
-  'revision',
-  'event',
-  'finality',
-  'networkId',
-  'no',
-  'body',
-]);
-
-type Told = {
-  readonly fact: FactRow;
-  readonly event: string;
-  readonly finality: string;
-  readonly body: string | null;
+type Found = {
+  readonly reached: readonly Reached[];
+  readonly retracted: readonly RetractedRow[];
+  readonly levels: Levels;
+  readonly nowMs: number;
+  readonly tip: { readonly number: number; readonly timestampS: number | null };
 };
 
-/** The events of one step, numbered in their order. One that was told before is not told again. */
-class Outbox {
-  readonly #events: Told[] = [];
-
-  constructor(
-    readonly networkId: number,
-    private readonly firstNo: number,
-  ) {}
-
-  get nextNo(): number {
-    return this.firstNo + this.#events.length;
-  }
-
-  add(told: Told): void {
-    this.#events.push(told);
-  }
-
-  async write(queries: Queries): Promise<void> {
-    const rows = this.#events.map(({ fact: { entityId, factId, revision }, ...event }, index) => ({
-      ...{ entityId, factId, revision, ...event },
-      networkId: this.networkId,
-      no: this.firstNo + index,
-    }));
-    for (const chunk of chunks(rows)) {
-      const sql = `${NEW_EVENT.text(chunk.length)} on conflict (entity_id, fact_id, revision, event, finality) do nothing`;
-      await queries.send(sql, NEW_EVENT.parameters(chunk));
-    }
-  }
+/** The events of facts and of invoices. Most steps have none, and cost one statement. */
+async function publish(
+  queries: Queries,
+  outbox: Outbox,
+  { reached, retracted, levels, nowMs, tip }: Found,
+): Promise<void> {
+  const { networkId } = outbox;
+  const told = publishable(reached);
+  const passed = tip.timestampS === null ? [] : await findPassed(queries, networkId, tip.number, tip.timestampS);
+  const ofInvoices = retracted.filter(({ invoiceId }) => invoiceId !== null);
+  const facts = [...told.map(({ fact }) => fact), ...ofInvoices];
+  if (facts.length + passed.length === 0) return;
+  const entityIds = new Set([...facts, ...passed].map(({ entityId }) => entityId));
+  const wanted = await readWanted(queries, networkId, [...entityIds]);
+  const symbols = await readSymbols(queries, networkId, [...facts, ...passed]);
+  const telling = { networkId, head: levels.head, nowMs, wanted, symbols };
+  tellReached(outbox, told, telling);
+  await publishInvoices(queries, outbox, {
+    ...{ ...telling, levels, passed },
+    ...{ reached: told, retracted: ofInvoices, tip: tip.number },
+  });
 }
 
 const anchorColumns = new Columns({ number: integer('number'), hash: text('hash') });
@@ -313,6 +220,7 @@ type Written = {
   readonly nowMs: number;
   readonly headChangedAtMs: number | null;
   readonly trouble: StoredTrouble;
+  readonly tipS: number | null;
 };
 
 async function writeNetwork(
@@ -320,14 +228,15 @@ async function writeNetwork(
   { networkId, token }: Lease,
   { tip, rangeBlocks, blockTimeMs, nodes, headS, learnedDepth, finalLagMs, witnessesNeeded }: Step,
   { head, safe, final }: Levels,
-  { nextNo, nowMs, headChangedAtMs, trouble }: Written,
+  { nextNo, nowMs, headChangedAtMs, trouble, tipS }: Written,
 ): Promise<void> {
   // Without a tip, the block that an operator has resumed from is still the one to read on after.
   await queries.send(
     `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12, head_s = $13, head_changed_at_ms = $14,
        least_final_depth = $15, least_next_depth = $16, least_since_ms = $17, final_lag_ms = $18, stalled_since_ms = $19,
-       stalled_reason = $20, stalled_node = $21, is_stall_alerted = $22, witnesses_needed = $23
+       stalled_reason = $20, stalled_node = $21, is_stall_alerted = $22, witnesses_needed = $23,
+       tip_s = $24
      where network_id = $1 and token = $2`,
     [
       networkId,
@@ -353,6 +262,7 @@ async function writeNetwork(
       trouble.stalledNode,
       trouble.isStallAlerted,
       witnessesNeeded,
+      tipS,
     ],
   );
 }

@@ -1,8 +1,9 @@
+import { storedTransactionId } from '../../domain/chain/families/families.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 
 /** Which events belong to which facts. A held event has the number in its fact, and any other event in `fact_events`. */
 
-/** The fact that an event is about; null for an event that no network proves. */
+/** The fact that an event is about; null for an event that no network proves, such as an event of an invoice itself. */
 export async function findFactOfEvent(
   queries: Pick<Queries, 'get'>,
   { bindUuid }: Dialect,
@@ -10,7 +11,8 @@ export async function findFactOfEvent(
   eventNo: string,
 ): Promise<string | null> {
   const row = await queries.get<{ id: string }>(
-    `select fact_id as id from fact_events where entity_id = $1 and event_no = $2 and event_no is not null
+    `select fact_id as id from fact_events
+       where entity_id = $1 and event_no = $2 and event_no is not null and fact_id like 'fct_%'
      union all select id from facts where entity_id = $1 and event_no = $2 and event_no is not null limit 1`,
     [entityId, bindUuid(eventNo)],
   );
@@ -34,7 +36,7 @@ export async function findEventsOfTransaction(
          where ${which} and e.event_no is not null
        union select f.event_no as no from facts f where ${which} and f.event_no is not null
      ) events_of_transaction order by no desc limit ${MAX_TRANSACTION_EVENTS}`,
-    [entityId, transactionHash.toLowerCase()],
+    [entityId, storedTransactionId(transactionHash) ?? transactionHash],
   );
   return rows.map(({ no }) => hexOf(no));
 }

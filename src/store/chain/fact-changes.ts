@@ -1,9 +1,21 @@
-import type { Evidence, FactChange, FactKey, FactState, Position, RetractionReason } from '../../domain/chain/facts.ts';
-import { paymentColumns } from '../../domain/chain/payments.ts';
-import type { Queries, SqlValue } from '../database/database.ts';
+import type {
+  Evidence,
+  FactChange,
+  FactKey,
+  FactState,
+  FoundFact,
+  Position,
+  RetractionReason,
+} from '../../domain/chain/facts.ts';
+import { ruleAmount } from '../../domain/chain/finality-by-amount.ts';
+import { amountKey, paymentColumns } from '../../domain/chain/payments.ts';
+import type { Votes } from '../../domain/chain/witnesses.ts';
+import { parseDecimal } from '../../domain/payload-filter/decimal.ts';
+import type { Dialect, Queries, SqlValue } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { entityTable } from '../tables.ts';
-import { factTable, historyTable } from './tables.ts';
+import { finalEntry, historyOf, withEntry } from './fact-history.ts';
+import { factTable } from './tables.ts';
 
 /** Writes what a look at the network found out about facts, with their history. The transitions are in `domain/chain/facts.ts`. */
 
@@ -27,7 +39,14 @@ export const factColumns = factTable.pick([
   'seenRevision',
   'votes',
   'isDisputed',
+  'isPayment',
+  'token',
+  'amount',
+  'ruleAmount',
   'blockS',
+  'invoiceId',
+  'invoiceBase',
+  'history',
 ]);
 export type FactRow = RowOf<typeof factColumns>;
 
@@ -59,11 +78,15 @@ function leadsFrom(change: Exclude<FactChange, { change: 'seen' }>): readonly Fa
   return isDenied ? FROM_DENIED : FROM[change.change];
 }
 
-export async function writeChanges(queries: Queries, changes: readonly FactChange[], moment: Moment): Promise<Changed> {
-  const history = new History(moment.nowMs);
+export async function writeChanges(
+  queries: Queries,
+  dialect: Dialect,
+  changes: readonly FactChange[],
+  moment: Moment,
+): Promise<Changed> {
   const revisions = await readRevisions(queries, changes);
   const found = changes.flatMap((change) => (change.change === 'seen' ? change : []));
-  const placed = await insertFacts(queries, found, revisions, moment, history);
+  const placed = await insertFacts(queries, dialect, found, revisions, moment);
   const retracted: RetractedRow[] = [];
   const disputed = placed.filter(({ isDisputed }) => isDisputed === 1);
   const others = changes.flatMap((change) => (change.change === 'seen' ? [] : change));
@@ -74,19 +97,20 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
     const moved = nextRow(row, change, moment);
     // A move to another block keeps the registry that the payment was first seen with.
     const isFirstSight = change.change === 'again' || (change.change === 'moved' && row.state === 'waiting');
-    const next = isFirstSight ? { ...moved, seenRevision: revisions.get(row.entityId) ?? 0 } : moved;
+    const seenRevision = isFirstSight ? (revisions.get(row.entityId) ?? 0) : row.seenRevision;
+    const isSameStanding = moved.state === row.state && moved.isDisputed === row.isDisputed;
+    const isEntry = change.change !== 'judged' || !isSameStanding;
+    const history = isEntry ? withEntry(row.history, { ...moved, atMs: moment.nowMs }) : row.history;
+    const next = { ...moved, seenRevision, history };
     // No log tells that the transaction of a held event is in a block again. A transaction that failed for good never is.
     const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
     const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
     await updateFact(queries, next, { lostAtHead, nextAskBlock: isAsked ? 0 : null }, moment.nowMs);
-    const isSameStanding = next.state === row.state && next.isDisputed === row.isDisputed;
-    if (change.change !== 'judged' || !isSameStanding) history.add(next);
     rows.set(nameOf(change), next);
     if (next.isDisputed > row.isDisputed) disputed.push(next);
     if (change.change === 'retracted') retracted.push({ ...next, reason: change.reason ?? 'reorg' });
     else if (change.change !== 'lost') placed.push(next);
   }
-  await history.write(queries);
   return { placed, retracted, disputed };
 }
 
@@ -137,16 +161,25 @@ function standingAt(
   const isFinal = final !== null && blockNumber <= final && evidence?.standing === 'confirmed';
   return {
     state: isFinal ? 'final' : 'seen',
-    votes: evidence === undefined ? null : JSON.stringify(evidence.votes),
+    votes: evidence === undefined ? null : textOf(evidence.votes),
     isDisputed: evidence?.standing === 'disputed' ? 1 : 0,
   };
+}
+
+const voteTexts = new WeakMap<Votes, string>();
+
+/** The facts of a backfill share their votes. */
+function textOf(votes: Votes): string {
+  const text = voteTexts.get(votes) ?? JSON.stringify(votes);
+  voteTexts.set(votes, text);
+  return text;
 }
 
 function nameOf({ entityId, factId }: FactKey): string {
   return `${entityId} ${factId}`;
 }
 
-const NEW_FACT = factTable.insertion([
+const NEW_FACT = factTable.bulkInsertion([
   'entityId',
   'factId',
   'networkId',
@@ -172,7 +205,11 @@ const NEW_FACT = factTable.insertion([
   'payee',
   'token',
   'amount',
+  'ruleAmount',
   'blockS',
+  'invoiceId',
+  'invoiceBase',
+  'history',
   'createdAtMs',
   'changedAtMs',
 ]);
@@ -182,39 +219,76 @@ const keyColumns = factTable.pick(['entityId', 'factId']);
 /** One that is there already stays as it is. Returns those that were not. */
 async function insertFacts(
   queries: Queries,
+  dialect: Dialect,
   facts: readonly Extract<FactChange, { change: 'seen' }>[],
   revisions: ReadonlyMap<string, number>,
-  { nowMs, final }: Moment,
-  history: History,
+  moment: Moment,
 ): Promise<FactRow[]> {
   const inserted: FactRow[] = [];
   const distinct = [...new Map(facts.map((one) => [nameOf(one.fact), one])).values()];
   for (const chunk of chunks(distinct)) {
-    const rows = chunk.map(({ fact: { position, fields, isSilent, isDust = false, ...fact }, evidence }) => ({
-      ...fact,
-      ...position,
-      blockS: position.blockS ?? null,
-      eventNo: null,
-      fields: JSON.stringify(fields),
-      isSilent: isSilent ? 1 : 0,
-      isDust: isDust ? 1 : 0,
-      ...paymentColumns(fact.kind, fields),
-      ...standingAt(position, final, evidence),
-      revision: 1,
-      seenRevision: revisions.get(fact.entityId) ?? 0,
-      createdAtMs: nowMs,
-      changedAtMs: nowMs,
-    }));
-    const sql = `${NEW_FACT.text(rows.length)} on conflict (entity_id, id) do nothing returning ${keyColumns.list}`;
-    const keys = await keyColumns.all(queries, sql, NEW_FACT.parameters(rows));
-    const isNew = new Set(keys.map(nameOf));
-    for (const row of rows) {
-      if (!isNew.has(nameOf(row))) continue;
-      inserted.push(row);
-      history.addNew(row);
-    }
+    const rows = chunk.map((change) => newRow(change, revisions.get(change.fact.entityId) ?? 0, moment));
+    const sql = `${NEW_FACT.text(dialect, rows.length)} on conflict (entity_id, id) do nothing returning ${keyColumns.list}`;
+    const keys = await keyColumns.all(queries, sql, NEW_FACT.parameters(dialect, rows));
+    const isNew = keys.length === rows.length ? null : new Set(keys.map(nameOf));
+    for (const row of rows) if (isNew === null || isNew.has(nameOf(row))) inserted.push(row);
   }
   return inserted;
+}
+
+/** Without spread operators, which took longer than the rest for each of the thousands of facts of a backfill. */
+function newRow(
+  { fact, evidence }: Extract<FactChange, { change: 'seen' }>,
+  seenRevision: number,
+  { nowMs, final }: Moment,
+) {
+  const { position } = fact;
+  const { state, votes, isDisputed } = standingAt(position, final, evidence);
+  const { isPayment, payer, payee, token, amount } = paymentColumns(fact.kind, fact.fields);
+  const { blockNumber, blockHash, logIndex } = position;
+  // The history of a fact that was found below finality begins with `final`.
+  const history = historyOf({ atMs: nowMs, state, revision: 1, blockNumber, blockHash, logIndex, isDisputed });
+  return {
+    entityId: fact.entityId,
+    factId: fact.factId,
+    networkId: fact.networkId,
+    sourceId: fact.sourceId,
+    state,
+    revision: 1,
+    kind: fact.kind,
+    isSilent: fact.isSilent ? 1 : 0,
+    transactionHash: fact.transactionHash,
+    contract: fact.contract,
+    blockNumber,
+    blockHash,
+    logIndex,
+    transferId: fact.transferId,
+    agreementId: fact.agreementId,
+    eventNo: null,
+    seenRevision,
+    fields: JSON.stringify(fact.fields),
+    votes,
+    isDisputed,
+    isPayment,
+    isDust: fact.isDust === true ? 1 : 0,
+    payer,
+    payee,
+    token,
+    amount,
+    ruleAmount: ruleAmount(fact.networkId, { token, amount }, expectedAmount(fact)),
+    blockS: position.blockS ?? null,
+    invoiceId: fact.invoice?.invoiceId ?? null,
+    invoiceBase: fact.invoice?.base ?? null,
+    history,
+    createdAtMs: nowMs,
+    changedAtMs: nowMs,
+  };
+}
+
+/** The amount that the payer owes, so that paying in parts gains nothing. */
+function expectedAmount({ invoice }: FoundFact): string | null {
+  const decimal = invoice === undefined ? null : parseDecimal(invoice.amount);
+  return decimal === null ? null : amountKey(decimal);
 }
 
 async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {
@@ -240,7 +314,8 @@ async function updateFact(
 ): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9, seen_revision = $10, next_ask_block = $11, absences = 0, votes = $12, is_disputed = $13, block_s = $14
+       changed_at_ms = $9, seen_revision = $10, next_ask_block = $11, absences = 0, votes = $12, is_disputed = $13, block_s = $14,
+       history = $15
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -257,87 +332,18 @@ async function updateFact(
       row.votes,
       row.isDisputed,
       row.blockS,
+      row.history,
     ],
   );
 }
 
 /** Facts that have reached finality where they stand. */
 export async function finalizeFacts(queries: Queries, rows: readonly FactRow[], nowMs: number): Promise<void> {
-  const history = new History(nowMs);
   for (const chunk of chunks(rows)) {
     await queries.send(
-      `update facts set state = 'final', changed_at_ms = $1
-       where (entity_id, id) in (values ${valuesList(chunk.length, 2, 1)})`,
-      [nowMs, ...chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId])],
+      `update facts set state = 'final', changed_at_ms = $1, history = history || cast($2 as text)
+       where (entity_id, id) in (values ${valuesList(chunk.length, 2, 2)})`,
+      [nowMs, finalEntry(nowMs), ...chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId])],
     );
-    for (const row of chunk) history.add({ ...row, state: 'final' });
-  }
-  await history.write(queries);
-}
-
-const NEW_HISTORY = historyTable.insertion([
-  'entityId',
-  'factId',
-  'no',
-  'atMs',
-  'state',
-  'revision',
-  'blockNumber',
-  'blockHash',
-  'logIndex',
-  'isDisputed',
-]);
-const lastColumns = historyTable.pick(['entityId', 'factId']);
-
-type Entry = Pick<
-  FactRow,
-  'entityId' | 'factId' | 'state' | 'revision' | 'blockNumber' | 'blockHash' | 'logIndex' | 'isDisputed'
->;
-
-/** Gathers what is to be added to the history of facts. */
-class History {
-  readonly #added = new Map<string, Entry[]>();
-  readonly #new = new Set<string>();
-
-  constructor(private readonly atMs: number) {}
-
-  add(row: Entry): void {
-    const name = nameOf(row);
-    this.#added.set(name, [...(this.#added.get(name) ?? []), row]);
-  }
-
-  /** One that was found below finality was seen and is final at once. */
-  addNew(row: Entry): void {
-    this.#new.add(nameOf(row));
-    if (row.state === 'final') this.add({ ...row, state: 'seen' });
-    this.add(row);
-  }
-
-  async write(queries: Queries): Promise<void> {
-    const known = await this.#readLast(queries);
-    const rows = [...this.#added].flatMap(([name, entries]) => {
-      const last = known.get(name) ?? 0;
-      return entries.map((entry, index) => ({ ...entry, no: last + index + 1, atMs: this.atMs }));
-    });
-    for (const chunk of chunks(rows)) {
-      await queries.send(NEW_HISTORY.text(chunk.length), NEW_HISTORY.parameters(chunk));
-    }
-  }
-
-  /** The last number of each fact that is not new. */
-  async #readLast(queries: Queries): Promise<Map<string, number>> {
-    const last = new Map<string, number>();
-    const old = [...this.#added].flatMap(([name, [entry]]) =>
-      this.#new.has(name) || entry === undefined ? [] : entry,
-    );
-    for (const chunk of chunks(old)) {
-      const rows = await queries.all<{ entityId: string; factId: string; last: number | string }>(
-        `select ${lastColumns.list}, max(no) as last from fact_history
-         where (entity_id, fact_id) in (values ${valuesList(chunk.length, 2)}) group by entity_id, fact_id`,
-        chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
-      );
-      for (const row of rows) last.set(nameOf(row), Number(row.last));
-    }
-    return last;
   }
 }

@@ -1,3 +1,4 @@
+import type { InvoiceState } from '../../domain/chain/invoices/invoice-state.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { MAX_ROUND } from '../../domain/ids.ts';
@@ -23,7 +24,8 @@ import type { AcceptQueue } from '../events/accept-queue.ts';
 import { startEventTask } from '../events/fan-out-task.ts';
 import type { NewEvent } from '../events/plan-acceptance.ts';
 import { endOutdated, outdateRetractions } from '../events/retraction/outdate.ts';
-import { factEventId } from './fact-payload.ts';
+import { invoiceEventId, isInvoiceSubject } from './invoices/payload.ts';
+import { factEventId } from './publish/fact-payload.ts';
 
 /**
  * Accepts the events that facts have led to, in their order and each once: the transaction that accepts an event notes its
@@ -38,11 +40,13 @@ const waitingColumns = new Columns({
   revision: integer('e.revision'),
   event: text('e.event'),
   finality: text('e.finality'),
+  no: integer('e.no'),
   body: nullable(text('e.body')),
   agreementId: nullable(text('f.agreement_id')),
   transferId: nullable(text('f.transfer_id')),
   heldNo: nullable(uuid('f.event_no')),
-  seenRevision: integer('f.seen_revision'),
+  seenRevision: nullable(integer('f.seen_revision')),
+  ruleAmount: nullable(text('f.rule_amount')),
 });
 type WaitingEvent = RowOf<typeof waitingColumns>;
 
@@ -121,7 +125,7 @@ function readWaiting(db: Database, networkId: number, except: readonly string[])
   return waitingColumns.all(
     db,
     `select ${waitingColumns.list} from fact_events e
-     join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
+     left join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
      where e.network_id = $1 and e.event_no is null ${others} order by e.no limit ${EVENTS_PER_STEP}`,
     parameters.values,
   );
@@ -140,19 +144,33 @@ function toEvent(waiting: WaitingEvent, networkId: number, firstDelayMs: number)
   const { entityId, factId, event, finality, agreementId, transferId } = waiting;
   const body = waiting.body ?? '{}';
   const isRetraction = event === RETRACTION;
+  const given = JSON.parse(body) as Partial<ReadFields>;
+  const common = { entityId, eventId: idOf(waiting), event, networkId, body, firstDelayMs, factKey: factId };
+  const invoiceState = given.invoice?.state ?? null;
+  if (isInvoiceSubject(factId)) {
+    return { ...common, agreementId: given.agreementId ?? null, transferId: given.transferId ?? null, invoiceState };
+  }
   return {
-    ...{ entityId, eventId: idOf(waiting), event, networkId, body, agreementId, transferId, firstDelayMs },
+    ...{ ...common, agreementId, transferId, invoiceState },
     finality: isRetraction ? null : finality,
-    factKey: factId,
     seenRevision: waiting.seenRevision,
+    ruleAmount: waiting.ruleAmount,
     returned: isRetraction ? null : waiting,
     round: isRetraction && waiting.heldNo !== null ? roundOf(waiting) : 0,
-    retracts: isRetraction ? (JSON.parse(body) as { retracts: { eventId: string } }).retracts.eventId : null,
+    retracts: isRetraction ? (given.retracts?.eventId ?? null) : null,
   };
 }
 
+/** The fields of a payload that acceptance reads. */
+type ReadFields = {
+  readonly retracts: { readonly eventId: string };
+  readonly agreementId: string;
+  readonly transferId: string;
+  readonly invoice: { readonly state: InvoiceState };
+};
+
 function idOf({ factId, revision, event, finality }: WaitingEvent): string {
-  return factEventId(factId, revision, event, finality);
+  return isInvoiceSubject(factId) ? invoiceEventId(factId, event) : factEventId(factId, revision, event, finality);
 }
 
 /** What retention has removed meanwhile, or another retraction was faster with, is not told. */
@@ -171,15 +189,16 @@ async function noteAccepted(
     await queries.run(`delete from fact_events where ${keys}`, chunk.flatMap(keyOf));
   }
   for (const chunk of chunks(events.filter((_, index) => !isUntold(index)))) {
-    const types = [...KEY_TYPES, dialect.uuid];
+    const types = [...KEY_TYPES, 'bigint', dialect.uuid];
     const numbers = await readNumbers(queries, dialect, chunk);
+    // An event that was made again since has another place in the order, and other bytes.
     const noted = await queries.run(
-      `with told (entity_id, fact_id, revision, event, finality, event_no) as
+      `with told (entity_id, fact_id, revision, event, finality, no, event_no) as
          (values ${valuesList(chunk.length, types.length, 0, types)})
        update fact_events set body = null, event_no = told.event_no from told where fact_events.entity_id = told.entity_id and fact_events.fact_id = told.fact_id
          and fact_events.revision = told.revision and fact_events.event = told.event
-         and fact_events.finality = told.finality`,
-      chunk.flatMap((one) => [...keyOf(one), numbers.get(nameOf(dialect, one)) ?? null]),
+         and fact_events.finality = told.finality and fact_events.no = told.no`,
+      chunk.flatMap((one) => [...keyOf(one), one.no, numbers.get(nameOf(dialect, one)) ?? null]),
     );
     if (noted < chunk.length) throw new TakenBack();
   }
@@ -238,7 +257,7 @@ async function release(
   held: WaitingEvent & { readonly heldNo: SqlUuid },
   firstDelayMs: number,
 ): Promise<void> {
-  const { entityId, factId, revision, event, finality, heldNo, agreementId } = held;
+  const { entityId, factId, revision, event, finality, heldNo, agreementId, seenRevision, ruleAmount } = held;
   const entity = entityKey(dialect, entityId);
   const stored = await heldColumns.get(
     queries,
@@ -258,7 +277,7 @@ async function release(
   const outdated = await outdateRetractions(queries, dialect, held, heldNo);
   await wakeHeads(queries, dialect, await endOutdated(queries, dialect, outdated, [], nowMs));
   const task = {
-    event: { entityId, agreementId, factKey: factId, finality, seenRevision: held.seenRevision },
+    event: { entityId, agreementId, factKey: factId, finality, seenRevision, ruleAmount },
     eventNo: dialect.hexOf(heldNo),
     round: roundOf(held),
     dueMs: nowMs + firstDelayMs,

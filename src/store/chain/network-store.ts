@@ -1,6 +1,8 @@
+import type { CallMinute } from '../../domain/chain/call-minutes.ts';
 import type { BlockRef, FactChange, FactKey, StoredFact } from '../../domain/chain/facts.ts';
 import type { SourceDefinition } from '../../domain/chain/source-definition.ts';
 import type { LearnedDepth } from '../../domain/chain/witnesses.ts';
+import type { Book } from './addresses/address-set.ts';
 
 /** How far a network was followed, as the last step left it. */
 export type NetworkState = {
@@ -55,6 +57,8 @@ export type FollowedSource = SourceKey & {
   readonly topics?: readonly (readonly string[] | null)[];
   readonly definition: SourceDefinition;
   readonly fromBlock: number;
+  /** Whether it reads the payments of invoices; absent for a source of a request. */
+  readonly isForInvoices?: boolean;
   /** Blocks up to this one are history. */
   readonly createdHead: number;
   readonly deliverHistory: boolean;
@@ -69,6 +73,12 @@ export type FollowedSource = SourceKey & {
   readonly untilBlock?: number;
   /** Definitions for blocks before `appliesFrom`, oldest first. */
   readonly earlier?: readonly SourceVersion[];
+  /** The addresses of which one must be in the topic `place`; absent for a source without an address book. */
+  readonly book?: Book;
+  /** The number of the last change of its book. */
+  readonly bookRevision?: number;
+  /** The number of the last change of its book that made it read earlier blocks again. */
+  readonly rereadRevision?: number;
 };
 
 /** A definition that a source had, and the blocks that it counts for. */
@@ -99,6 +109,8 @@ export type Lease = {
   readonly state: NetworkState;
   /** In the order of their creation. */
   readonly sources: readonly FollowedSource[];
+  /** The number of the last change of an address book on the network. */
+  readonly bookRevision?: number;
   /** The first block to read where there is no tip; null begins at the head. */
   readonly startBlock: number | null;
   /** Facts whose block is gone, at most 1,000. */
@@ -144,6 +156,8 @@ export type NodeHealth = {
   readonly lastError: string | null;
   readonly lastOkAtMs: number | null;
   readonly limits: NodeLimits;
+  /** The calls of the process that follows the network, by minute, for an hour. */
+  readonly calls: readonly CallMinute[];
 };
 
 /** Limits that Paybell found by trial. The next process starts with them; only the cost of its calls depends on them. */
@@ -192,6 +206,8 @@ export type Step = {
   readonly costs: readonly SourceCost[];
   readonly nodes: readonly NodeHealth[];
   readonly headS: number | null;
+  /** The timestamp of the tip, in seconds; absent or null if it is not known. */
+  readonly tipS?: number | null;
   readonly learnedDepth: LearnedDepth;
   readonly finalLagMs: number | null;
   readonly trouble: Trouble | null;

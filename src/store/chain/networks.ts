@@ -1,12 +1,13 @@
 import type { FactKey, StoredFact } from '../../domain/chain/facts.ts';
-import { NO_VOTES, type Votes } from '../../domain/chain/witnesses.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { dropRemoved } from './addresses/drop.ts';
+import { takeOverUnread } from './addresses/unread.ts';
 import { queueAlerts } from './alerts.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
-import { dueHeldSql } from './held/hold.ts';
+import { readDueHeld } from './held/due.ts';
 import type {
   FollowedSource,
   FollowerStore,
@@ -16,8 +17,9 @@ import type {
   SourceKey,
   Step,
 } from './network-store.ts';
+import { readStored } from './read/stored-facts.ts';
 import { retryFlooded } from './sources/pauses.ts';
-import { factTable, networkTable } from './tables.ts';
+import { networkTable } from './tables.ts';
 
 /**
  * Who follows a network, and what its follower has to know. The holder of the lease renews it while it runs; when it is not
@@ -30,35 +32,25 @@ const LEASE_MS = 6_000;
 /** Several times within the lease, so that a slow store does not cost it. */
 export const RENEW_MS = 1_500;
 const MAX_LOST = 1_000;
-const MAX_HELD = 50;
 const MAX_UNCONFIRMED = 100;
 
-const storedColumns = factTable.pick([
-  'entityId',
-  'factId',
-  'sourceId',
-  'state',
-  'revision',
-  'transactionHash',
-  'blockNumber',
-  'blockHash',
-  'logIndex',
-  'lostAtHead',
-  'eventNo',
-  'votes',
-  'isDisputed',
-]);
-
 export class NetworkStore implements FollowerStore {
+  /** By network: the entity after which the next poll looks for held events. Without it, a poll starts with the first entity. */
+  readonly #heldAfter = new Map<number, string>();
+  readonly #readBefore = new Set<number>();
+
   /** `holder` names this process among the instances. */
   constructor(
     private readonly db: Database,
     private readonly holder: string,
-    private readonly readSources: (queries: Queries, networkId: number) => Promise<FollowedSource[]>,
+    private readonly readSources: (queries: Pick<Queries, 'all'>, networkId: number) => Promise<FollowedSource[]>,
   ) {}
 
-  lease(networkId: number): Promise<Lease | null> {
+  async lease(networkId: number): Promise<Lease | null> {
     const { db, holder } = this;
+    // The first reading loads address books, which takes too long for the transaction below.
+    if (!this.#readBefore.has(networkId)) await this.readSources(db, networkId);
+    this.#readBefore.add(networkId);
     return db.transaction(async (queries) => {
       await queries.run('insert into chains (network_id) values ($1) on conflict (network_id) do nothing', [networkId]);
       const row = await networkTable.get(
@@ -74,20 +66,21 @@ export class NetworkStore implements FollowerStore {
       const state = await readState(queries, row);
       const nowMs = await readNowMs(queries, db.dialect);
       await retryFlooded(queries, db.dialect, networkId);
+      await takeOverUnread(queries, networkId, row.tipNumber);
+      await dropRemoved(queries, networkId, state.final);
       const sources = await this.readSources(queries, networkId);
       return {
         networkId,
         token: row.token,
         state,
         sources,
+        bookRevision: row.addressRevision,
         startBlock: state.tip === null ? await findStart(queries, row, sources) : null,
         nodes: row.nodes === null ? [] : (JSON.parse(row.nodes) as NodeHealth[]),
         lost: await readStored(queries, `network_id = $1 and state = 'lost' order by block_number limit ${MAX_LOST}`, [
           networkId,
         ]),
-        held: toStored(
-          await storedColumns.all(queries, dueHeldSql(storedColumns.list, MAX_HELD), [networkId, state.head ?? 0]),
-        ),
+        held: await this.#readHeld(queries, networkId, state.head ?? 0),
         unconfirmed: await readStored(
           queries,
           `network_id = $1 and state = 'seen' and block_number <= $2 order by block_number limit ${MAX_UNCONFIRMED}`,
@@ -99,6 +92,13 @@ export class NetworkStore implements FollowerStore {
     });
   }
 
+  async #readHeld(queries: Queries, networkId: number, head: number): Promise<StoredFact[]> {
+    const after = this.#heldAfter.get(networkId) ?? '';
+    const { facts, nextAfter } = await readDueHeld(queries, { networkId, head, after });
+    this.#heldAfter.set(networkId, nextAfter);
+    return facts;
+  }
+
   factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]> {
     const which = `network_id = $1 and block_number >= $2 and block_number <= $3 and state in ('seen', 'final')`;
     return readStored(this.db, which, [networkId, from, to]);
@@ -106,10 +106,11 @@ export class NetworkStore implements FollowerStore {
 
   async factsOf(keys: readonly FactKey[]): Promise<StoredFact[]> {
     const found: StoredFact[] = [];
-    for (const chunk of chunks(keys)) {
-      const which = `(entity_id, id) in (values ${valuesList(chunk.length, 2)})`;
-      const parameters = chunk.flatMap(({ entityId, factId }) => [entityId, factId]);
-      found.push(...(await readStored(this.db, which, parameters)));
+    for (const [entityId, own] of Map.groupBy(keys, (key) => key.entityId)) {
+      for (const chunk of chunks(own)) {
+        const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`;
+        found.push(...(await readStored(this.db, which, [entityId, ...chunk.map(({ factId }) => factId)])));
+      }
     }
     return found;
   }
@@ -197,27 +198,6 @@ async function readKnownBlocks(
   );
   const numberOf = (value: number | string | null | undefined) => (value == null ? null : Number(value));
   return { final: numberOf(row?.final), open: numberOf(row?.open) };
-}
-
-async function readStored(
-  queries: Pick<Queries, 'all'>,
-  where: string,
-  parameters: readonly (string | number)[],
-): Promise<StoredFact[]> {
-  return toStored(
-    await storedColumns.all(queries, `select ${storedColumns.list} from facts where ${where}`, parameters),
-  );
-}
-
-function toStored(rows: readonly RowOf<typeof storedColumns>[]): StoredFact[] {
-  return rows.map(({ blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
-    ...fact,
-    votes: votes === null ? NO_VOTES : (JSON.parse(votes) as Votes),
-    isDisputed: isDisputed === 1,
-    position:
-      blockNumber === null || blockHash === null || logIndex === null ? null : { blockNumber, blockHash, logIndex },
-    isHeld: eventNo !== null,
-  }));
 }
 
 /** An operator has looked at a halted network: it is read again from this block on. */

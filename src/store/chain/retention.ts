@@ -2,17 +2,30 @@ import type { Database, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.ts';
 
 /**
+ * A block that a source of the same contract reads again: one after its pause, or one that it has not reached since. The fact
+ * says that its payment was published. Without it, the payment would be published a second time.
+ */
+const IS_READ_AGAIN = `exists (select 1 from sources s
+  where s.entity_id = f.entity_id and s.network_id = f.network_id and s.contract = f.contract
+    and (f.block_number > s.paused_block
+      or f.block_number >= s.next_block and (s.last_block is null or s.next_block <= s.last_block)))`;
+
+/**
  * Facts that are final or retracted, and older than the retention period. The newest final one of each network stays, and
  * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
  * more. The fact of a held event whose transaction failed has no block, so that it is above none.
  *
- * A fact that still waits goes with its event, without which it leads to nothing.
+ * A fact that still waits goes with its event, without which it leads to nothing. A payment of an invoice stays as long as the
+ * invoice, whose state follows from it.
  */
 const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
   and (f.state in ('final', 'retracted') and f.changed_at_ms < $2
       and (f.block_number is null or f.block_number < (select max(n.block_number) from facts n
         where n.network_id = f.network_id and n.state = 'final'))
     or f.state = 'waiting' and f.event_no < $3)
+  and not ${IS_READ_AGAIN}
+  and (f.invoice_id is null or not exists (select 1 from invoices i
+    where i.entity_id = f.entity_id and i.id = f.invoice_id))
   and not exists (select 1 from fact_events e
     where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)`;
 
@@ -42,8 +55,6 @@ export function removeOldFacts(db: Database, entityId: string, age: FactAge, siz
 async function removeFacts(queries: Queries, entityId: string, factIds: readonly string[]): Promise<void> {
   const list = valuesList(1, factIds.length, 1);
   const parameters: SqlValue[] = [entityId, ...factIds];
-  for (const table of ['fact_events', 'fact_history']) {
-    await queries.run(`delete from ${table} where entity_id = $1 and fact_id in ${list}`, parameters);
-  }
+  await queries.run(`delete from fact_events where entity_id = $1 and fact_id in ${list}`, parameters);
   await queries.run(`delete from facts where entity_id = $1 and id in ${list}`, parameters);
 }

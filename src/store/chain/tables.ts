@@ -1,4 +1,5 @@
 import type { FactState } from '../../domain/chain/facts.ts';
+import type { InvoiceMatch } from '../../domain/chain/invoices/invoice-state.ts';
 import { integer, nullable, Table, text, uuid } from '../database/sql.ts';
 import type { StallReason } from './network-store.ts';
 
@@ -32,6 +33,9 @@ export const networkTable = new Table('chains', {
   stalledReason: nullable(text<StallReason>('stalled_reason')),
   stalledNode: nullable(text('stalled_node')),
   isStallAlerted: integer('is_stall_alerted'),
+  addressRevision: integer('address_revision'),
+  addressCount: integer('address_count'),
+  tipS: nullable(integer('tip_s')),
 });
 
 export const chainAlertTable = new Table('chain_alerts', {
@@ -42,6 +46,9 @@ export const chainAlertTable = new Table('chain_alerts', {
   about: text('about'),
   alertedTo: text('alerted_to'),
 });
+
+/** The index of facts by state serves only statements with this text. */
+export const IS_NOT_FINAL = `state <> 'final'`;
 
 export const factTable = new Table('facts', {
   entityId: text('entity_id'),
@@ -74,22 +81,13 @@ export const factTable = new Table('facts', {
   payee: nullable(text('payee')),
   token: nullable(text('token')),
   amount: nullable(text('amount')),
+  ruleAmount: nullable(text('rule_amount')),
   blockS: nullable(integer('block_s')),
+  invoiceId: nullable(text('invoice_id')),
+  invoiceBase: nullable(text('invoice_base')),
+  history: text('history'),
   createdAtMs: integer('created_at_ms'),
   changedAtMs: integer('changed_at_ms'),
-});
-
-export const historyTable = new Table('fact_history', {
-  entityId: text('entity_id'),
-  factId: text('fact_id'),
-  no: integer('no'),
-  atMs: integer('at_ms'),
-  state: text<FactState>('state'),
-  revision: integer('revision'),
-  blockNumber: nullable(integer('block_number')),
-  blockHash: nullable(text('block_hash')),
-  logIndex: nullable(integer('log_index')),
-  isDisputed: integer('is_disputed'),
 });
 
 export const factEventTable = new Table('fact_events', {
@@ -133,6 +131,61 @@ export const sourceTable = new Table('sources', {
   earlier: nullable(text('earlier')),
   logRequests: integer('log_requests'),
   logsReceived: integer('logs_received'),
+  bookPlace: nullable(integer('book_place')),
+  bookRevision: integer('book_revision'),
+  bookRead: integer('book_read'),
+  bookFrom: integer('book_from'),
+  unreadRevision: integer('unread_revision'),
+  rereadRevision: integer('reread_revision'),
+  addressCount: integer('address_count'),
+  isForInvoices: integer('is_for_invoices'),
+  dateCreated: integer('created_at'),
+});
+
+export const sourceAddressTable = new Table('source_addresses', {
+  networkId: integer('network_id'),
+  address: text('address'),
+  entityId: text('entity_id'),
+  sourceId: text('source_id'),
+  agreementId: nullable(text('agreement_id')),
+  reference: nullable(text('reference')),
+  fromBlock: integer('from_block'),
+  untilBlock: nullable(integer('until_block')),
+  revision: integer('revision'),
+  dateCreated: integer('created_at'),
+});
+
+export const invoiceTable = new Table('invoices', {
+  entityId: text('entity_id'),
+  invoiceId: text('id'),
+  networkId: integer('network_id'),
+  sourceId: text('source_id'),
+  token: text('token'),
+  address: text('address'),
+  shownToken: text('shown_token'),
+  shownAddress: text('shown_address'),
+  match: text<InvoiceMatch>('match_kind'),
+  amount: text('amount'),
+  base: text('base'),
+  decimals: integer('decimals'),
+  tolerance: integer('tolerance'),
+  dateExpires: integer('expires_at'),
+  watchDays: integer('watch_days'),
+  dateWatchedUntil: integer('watched_until'),
+  agreementId: nullable(text('agreement_id')),
+  transferId: text('transfer_id'),
+  reference: nullable(text('reference')),
+  metadata: nullable(text('metadata')),
+  hash: text('hash'),
+  fromBlock: integer('from_block'),
+  untilBlock: nullable(integer('until_block')),
+  bookRevision: integer('book_revision'),
+  passedBlock: nullable(integer('passed_block')),
+  lateBlock: nullable(integer('late_block')),
+  versions: text('versions'),
+  unexplained: nullable(text('unexplained')),
+  checkedAtMs: nullable(integer('checked_at_ms')),
+  dateCancelled: nullable(integer('cancelled_at')),
   dateCreated: integer('created_at'),
 });
 

@@ -1,13 +1,14 @@
 import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
+import { finalityFor, levelsOf } from '../../domain/chain/finality-by-amount.ts';
 import type { Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, text, valuesList } from '../database/sql.ts';
 import type { RegistryMoment } from '../webhooks/option-changes.ts';
 
 /** Which finalities the webhooks of entities ask for. An event that no webhook wants is not made. */
 
-const distinctColumns = new Columns({ finality: text('finality') });
+const distinctColumns = new Columns({ levels: text('finality_levels') });
 
-/** The finalities that any webhook of the network has or had, other than the defaults. */
+/** The finalities that any webhook of the network wants or wanted for some payment, other than the defaults. */
 export async function readFinalities(queries: Queries, networkId: number): Promise<string[]> {
   const rows = await distinctColumns.all(
     queries,
@@ -15,7 +16,7 @@ export async function readFinalities(queries: Queries, networkId: number): Promi
      union select ${distinctColumns.list} from option_changes where finality is not null`,
     [networkId],
   );
-  return rows.map(({ finality }) => finality);
+  return [...new Set(rows.flatMap(({ levels }) => levelsOf(levels)))];
 }
 
 const chosenColumns = new Columns({
@@ -37,14 +38,22 @@ const changeColumns = new Columns({
 });
 type OptionChange = RowOf<typeof changeColumns>;
 
-export type Wanted = {
-  /** The finalities that the webhooks of an event kind had as of a revision of the entity's registry. */
-  readonly of: (entityId: string, event: string, seenRevision: number) => ReadonlySet<string>;
-  /** The number of webhooks for each of these finalities, without listen sessions. */
-  readonly webhooksOf: (entityId: string, event: string, moment: RegistryMoment) => ReadonlyMap<string, number>;
+/** A fact of an entity with the event that it leads to, and the state of the entity's registry that counts for it. */
+export type WantedEvent = {
+  readonly entityId: string;
+  readonly event: string;
+  readonly moment: RegistryMoment;
+  readonly ruleAmount: string | null;
 };
 
-/** The number of webhooks for each finality. */
+export type Wanted = {
+  /** The finalities that webhooks wanted for the event. */
+  readonly of: (event: WantedEvent) => ReadonlySet<string>;
+  /** The number of webhooks for each of these finalities, without listen sessions. */
+  readonly webhooksOf: (event: WantedEvent) => ReadonlyMap<string, number>;
+};
+
+/** The number of webhooks for each finality as it is stored. */
 type Counts = Map<string, number>;
 
 function add(counts: Counts, finality: string, webhooks: number): void {
@@ -90,19 +99,25 @@ export async function readWanted(queries: Queries, networkId: number, entityIds:
     );
     for (const { entityId } of sessions) listening.add(entityId);
   }
-  const webhooksOf = (entityId: string, event: string, moment: RegistryMoment) => {
-    const key = keyOf({ entityId, event });
-    return countsAsOf(current.get(key), changes.get(key), event, moment);
+  const webhooksOf = (wanted: WantedEvent) => {
+    const key = keyOf(wanted);
+    return countsFor(countsAsOf(current.get(key), changes.get(key), wanted), wanted);
   };
   return {
     webhooksOf,
-    of: (entityId, event, seenRevision) => {
-      const counts = webhooksOf(entityId, event, seenRevision);
-      const found = new Set([...counts].flatMap(([finality, webhooks]) => (webhooks > 0 ? finality : [])));
+    of: (wanted) => {
+      const found = new Set(webhooksOf(wanted).keys());
       // A listen session gets every event, at the finality that webhooks have by default.
-      return listening.has(entityId) ? found.add(finalityText(defaultFinality(event))) : found;
+      return listening.has(wanted.entityId) ? found.add(finalityText(defaultFinality(wanted.event))) : found;
     },
   };
+}
+
+/** The number of webhooks for each finality that they want for a payment of this amount. */
+function countsFor(counts: Counts, { ruleAmount }: WantedEvent): Counts {
+  const found: Counts = new Map();
+  for (const [stored, webhooks] of counts) if (webhooks > 0) add(found, finalityFor(stored, ruleAmount), webhooks);
+  return found;
 }
 
 /** After the current options, so that a change between the two statements is seen here. Oldest first. */
@@ -120,8 +135,7 @@ function readChanges(queries: Queries, networkId: number, entityIds: readonly st
 function countsAsOf(
   current: Counts = new Map(),
   changes: readonly OptionChange[] = [],
-  event: string,
-  moment: RegistryMoment,
+  { event, moment }: WantedEvent,
 ): Counts {
   if (moment === 'now') return current;
   const later = changes.filter((change) => change.revision > moment);

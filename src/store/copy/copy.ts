@@ -14,13 +14,13 @@ export type CopiedRows = { readonly table: string; readonly rows: number; readon
 export type Copied = { readonly resumed: boolean; readonly rows: number; readonly tables: readonly CopiedRows[] };
 
 export type CopyOptions = {
-  /** Has to open the secrets of both stores. Null where there is no key, because no secret was stored yet. */
+  /** Must open the secrets of both databases. Null if there is no key, because no secret was stored yet. */
   readonly key: Uint8Array | null;
   readonly limits?: BatchLimits;
   readonly onProgress?: (step: 'copied' | 'verified', table: string, rows: number, total: number) => void;
 };
 
-/** Copies every table, or goes on with a copy that stopped, and compares both stores at the end. */
+/** Copies every table, or continues a copy that stopped, and compares both databases at the end. */
 export async function copyStore(source: CopySource, db: Database, options: CopyOptions): Promise<Copied> {
   await requireKey(source.queries, options.key);
   const counts = source.countRows();
@@ -46,7 +46,7 @@ class StoreCopy {
     this.#limits = options.limits ?? LIMITS;
   }
 
-  /** Returns whether it goes on with an earlier copy. */
+  /** Returns whether it continues an earlier copy. */
   async begin(source: string): Promise<boolean> {
     const found = await this.target.begin(this.source.tables, source);
     if (found !== null) this.#progress = found;
@@ -112,7 +112,10 @@ async function requireKey(queries: Pick<Queries, 'get'>, key: Uint8Array | null)
   );
 }
 
-/** A copy goes on only with the store that it began with. What this does not tell apart, the checksums do. */
+/**
+ * A copy continues only with the database that it began with. The checksums find the differences that the row counts do
+ * not show.
+ */
 function fingerprint(tables: readonly CopiedTable[], counts: readonly number[]): string {
   const rows = tables.map(({ name }, index) => [name, counts[index]]);
   return Bun.SHA256.hash(JSON.stringify([MIGRATIONS.at(-1)?.version, rows]), 'hex');

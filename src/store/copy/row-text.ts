@@ -9,7 +9,7 @@ type Engine = DatabaseTarget['engine'];
 /** The values of the columns of a key, with the 32 hex digits of a uuid. */
 export type Key = readonly (string | number)[];
 
-/** Rows after one key and up to another; null where there is no bound. */
+/** Rows after one key and up to another. A bound is null if there is none. */
 export type KeyRange = { readonly after: Key | null; readonly upTo: Key | null };
 
 /** 32 hex digits in lower case, or null. */
@@ -70,5 +70,5 @@ export function withinRange(
   return { where: conditions.length === 0 ? '1 = 1' : conditions.join(' and '), values };
 }
 
-/** In PostgreSQL, where every number of the schema fits into a bigint. */
+/** The types in PostgreSQL. Every number of the schema fits into a bigint. */
 export const TYPES: Readonly<Record<ColumnKind, string>> = { text: 'text', integer: 'bigint', uuid: 'uuid' };

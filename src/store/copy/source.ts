@@ -21,8 +21,8 @@ export type Batch = { readonly json: string; readonly rows: number; readonly las
 export type Sum = { readonly rows: number; readonly checksum: bigint };
 
 /**
- * The SQLite store that is copied. It is only read. Meanwhile no server starts on it, and because the connection holds SQLite's
- * write lock, no command changes it either.
+ * The SQLite database that is copied, only by reading. No server starts on it during the copy, and no command changes
+ * it, because the connection holds SQLite's write lock.
  */
 export class CopySource {
   private constructor(
@@ -53,7 +53,7 @@ export class CopySource {
     return new ConnectionQueries(this.connection);
   }
 
-  /** Of each table, in order. */
+  /** The row count of each table, in order. */
   countRows(): number[] {
     return this.tables.map(({ name }) => {
       const row = this.connection.query(`select count(*) as rows from "${name}"`).get() as { rows: number };
@@ -83,7 +83,7 @@ export class CopySource {
     this.lock.release();
   }
 
-  /** Returns the key of the last row, or null where the table has none after it. */
+  /** Returns the key of the last row, or null if the table has none after it. */
   #walk(
     table: CopiedTable,
     expression: string,
@@ -116,7 +116,7 @@ function checksumOf(text: string): bigint {
 function lockWrites(connection: Connection, file: string): void {
   try {
     connection.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`);
-    // SQLite gives the lock to no connection that may only read.
+    // SQLite gives the lock only to connections that may write.
     connection.exec('pragma query_only = off');
     connection.exec('begin immediate');
     connection.exec('pragma query_only = on');

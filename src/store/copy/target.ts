@@ -24,14 +24,17 @@ const BATCH_SETTINGS = `select ${Object.entries({
   .map(([name, value]) => `set_config('${name}', '${value}', true)`)
   .join(', ')}`;
 
-/** Where a copy goes on: tables before `table` are complete, and of that one, the rows up to the key. */
+/**
+ * The position at which a copy continues. Tables before `table` are complete, and so are that table's rows up to the
+ * key.
+ */
 export type Progress = { readonly table: number; readonly position: Key | null; readonly copied: number };
 
 /** The PostgreSQL store that a copy goes into. Each batch is written in one transaction with the progress. */
 export class CopyTarget {
   constructor(private readonly db: Database) {}
 
-  /** Returns where an earlier copy of the same source stopped, or null after it has prepared an empty store. */
+  /** Returns the position of an earlier copy of the same source, or null after it has prepared an empty database. */
   async begin(tables: readonly CopiedTable[], source: string): Promise<Progress | null> {
     const found = await this.#readProgress(source);
     if (found !== null) return found;
@@ -51,7 +54,7 @@ export class CopyTarget {
     return null;
   }
 
-  /** `progress` is where the copy stands after the batch. */
+  /** `progress` is the position of the copy after the batch. */
   async write(table: CopiedTable, batch: Batch, progress: Progress): Promise<void> {
     const names = table.columns.map(({ name }) => `"${name}"`).join(', ');
     const types = table.columns.map(({ name, kind }) => `"${name}" ${TYPES[kind]}`).join(', ');

@@ -11,7 +11,7 @@ export class UnfinishedCopyError extends Error {
 
   constructor() {
     super(
-      'a copy into this store has not ended, and what is in it is not complete: run the same paybell copy again, which goes on ' +
+      'a copy into this store has not ended, and the store is incomplete: run the same paybell copy again, which continues ' +
         'where it stopped, or empty the database',
     );
   }

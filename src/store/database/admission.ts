@@ -12,8 +12,9 @@ import {
   type SqlValue,
   StoreUnavailableError,
 } from './database.ts';
+import { WriteHealth } from './write-health.ts';
 
-/** What every call of the store passes: only a bounded number runs at a time, and each is timed. */
+/** Limits how many calls of the store run at a time, and measures each. */
 
 type Waiter = { readonly entityId: string; readonly admit: () => void };
 
@@ -69,6 +70,8 @@ export class Semaphore {
   }
 }
 
+const BLOCKING_REASONS = ['disk_full', 'read_only'] as const;
+
 type Measured = { readonly seconds: Histogram; running: number };
 
 /** The same store with metrics: how long each call took, how long it waited to be admitted, and how many are running. */
@@ -79,6 +82,7 @@ export class InstrumentedDatabase implements Database {
   readonly longReads: LongReads;
   readonly #snapshotWait: Histogram;
   readonly #transactionWait: Histogram;
+  readonly writes = new WriteHealth();
 
   constructor(
     private readonly db: Database,
@@ -103,6 +107,12 @@ export class InstrumentedDatabase implements Database {
       ['operation'],
       () => Object.entries(this.#measured).map(([operation, { running }]) => [[operation], running]),
     );
+    metrics.registry.readLabelled(
+      'paybell_store_writes_blocked',
+      '1 while writes fail because the disk is full (disk_full) or the database is read-only (read_only).',
+      ['reason'],
+      () => BLOCKING_REASONS.map((reason) => [[reason], this.writes.problem?.reason === reason ? 1 : 0]),
+    );
   }
 
   all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
@@ -118,12 +128,19 @@ export class InstrumentedDatabase implements Database {
   }
 
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value> {
-    return this.#measure('transaction', (calledAtMs) =>
-      this.db.transaction((queries) => {
-        this.#transactionWait.observe((performance.now() - calledAtMs) / 1000);
-        return work(queries);
-      }, options),
-    );
+    return this.#measure('transaction', async (calledAtMs) => {
+      try {
+        const value = await this.db.transaction((queries) => {
+          this.#transactionWait.observe((performance.now() - calledAtMs) / 1000);
+          return work(queries);
+        }, options);
+        this.writes.noteSuccess();
+        return value;
+      } catch (error) {
+        this.writes.noteFailure(error);
+        throw error;
+      }
+    });
   }
 
   announceWork(what?: Announcement): Promise<void> {

@@ -17,8 +17,8 @@ export interface Queries {
   /** Returns the number of rows that were changed. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
   /**
-   * As `run`, where nothing depends on the result: PostgreSQL is sent the next statement before it has responded, and what
-   * it rejects fails the statement after it or the commit.
+   * Like `run`, for statements whose result nothing depends on. PostgreSQL gets the next statement before it has
+   * responded. If it rejects this one, the statement after it or the commit fails.
    */
   send(sql: string, params?: readonly SqlValue[]): Promise<void>;
 }
@@ -46,11 +46,11 @@ export function longReadsOf({ longReads }: Pick<Database, 'longReads'>, entityId
 
 export type Announcement = 'deliveries' | 'instances';
 
-/** Its own reads are for a bounded number of rows that an index leads to. */
+/** Direct reads are for a bounded number of rows that an index leads to. */
 export interface Database extends Reads {
   readonly engine: DatabaseTarget['engine'];
   readonly dialect: Dialect;
-  /** For lists, counts and sums, which may read many rows: SQLite runs them on a thread of their own. See `longReadsOf`. */
+  /** For lists, counts and sums, which may read many rows. SQLite runs them on a separate thread. See `longReadsOf`. */
   readonly longReads: LongReads;
   /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
@@ -58,7 +58,7 @@ export interface Database extends Reads {
   announceWork(what?: Announcement): Promise<void>;
   /** Calls back when a process announces work. A lost announcement delays work only until the next poll. */
   onWork(callback: (what: string) => void): Promise<void>;
-  /** Moves what is in the write-ahead log into the database file. */
+  /** Moves the write-ahead log into the database file. */
   checkpoint(): Promise<void>;
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 
 export type Dialect = {
   /** The column type of a 16-byte id. */
   readonly uuid: 'uuid' | 'blob';
-  /** From 32 hex digits, without dashes, to a parameter, and from a column back to the digits. */
+  /** Converts 32 hex digits without dashes to a parameter, and a column back to the digits. */
   readonly bindUuid: (hex: string) => SqlUuid;
   readonly hexOf: (uuid: SqlUuid) => string;
   /** The milliseconds in the first 48 bits of a UUIDv7, as an SQL expression. */
@@ -96,17 +96,21 @@ export type Dialect = {
   readonly storage: { readonly clustered: string; readonly updatedInPlace: string };
   /** Statements that run before the first migration. */
   readonly bootstrap: readonly string[];
-  /** Held to the end of the transaction; for work that only one instance may do at a time and that has no row to lock. */
+  /**
+   * A lock until the end of the transaction, for work that only one instance may do at a time and that has no row to
+   * lock.
+   */
   readonly lockStore: readonly string[];
   /** Lifts the time limits of the connection to the end of a transaction that may take minutes. */
   readonly allowLongTransaction: readonly string[];
-  /** Held to the end of the transaction; no other process seals a secret meanwhile. */
+  /** Held until the end of the transaction, so that no other process seals a secret. */
   readonly lockSecrets: readonly string[];
   /** An expression for the time of the database's clock in Unix milliseconds, the same throughout a statement. */
   readonly nowMs: string;
   /**
-   * Whether the tables are distributed by entity, as on Citus. Then a transaction that writes to the queue is for one entity,
-   * and each statement names it outside of the list of its rows: `$1` is its key wherever the rows of a list begin with it.
+   * Whether the tables are distributed by entity, as on Citus. A transaction that writes to the queue is then for one
+   * entity. Each statement names the entity outside of its list of rows: `$1` is its key if the rows of a list begin
+   * with the key.
    */
   readonly isDistributed: boolean;
   /** Each open database has its own. */
@@ -145,9 +149,9 @@ export type Dialect = {
     first: { readonly by: string; readonly limit: number },
   ) => string;
   /**
-   * The same for the rows that an `update … from` or a `delete … using` writes, whose keys are in the columns of a list: what
-   * to join, and the condition that goes with it. PostgreSQL passes over a row that another transaction changes meanwhile; with
-   * `skipLocked`, it does not wait for the end of that transaction.
+   * The same for the rows that an `update … from` or a `delete … using` writes, whose keys are in the columns of a
+   * list. Returns the table to join and the condition. PostgreSQL skips a row that another transaction is changing.
+   * With `skipLocked`, it does not wait for the end of that transaction.
    */
   readonly rowsOf: (
     table: string,
@@ -156,16 +160,17 @@ export type Dialect = {
     skipLocked?: 'skip locked',
   ) => { from: string; where: string };
   /**
-   * A list of rows, to be selected from, and its parameters, given row by row. PostgreSQL takes one array for each column, so
-   * that one text, with one plan, is for any number of rows: it spent a fifth of its time on plans for each number of them.
+   * A list of rows to select from, and its parameters, given row by row. PostgreSQL takes one array for each column, so
+   * that one text and one plan serve any number of rows. With a text for each number of rows, it spent a fifth of its
+   * time on planning.
    */
   readonly rowList: {
     readonly text: (types: readonly string[], rows: number) => string;
     readonly bind: (types: readonly string[], values: readonly SqlValue[]) => readonly SqlValue[];
   };
-  /** Follows a table: SQLite reads it by this index, where it would guess wrong which of two leaves fewer rows. */
+  /** Follows the name of a table. SQLite then uses this index, in places where it would choose a worse one. */
   readonly byIndex: (index: string) => string;
-  /** Whether a text contains another one, in which no character stands for others. */
+  /** Whether a text contains another one, without wildcards. */
   readonly contains: (text: string, part: string) => string;
   /** The sum of two tallies that are JSON, such as `{"-1":5,"12":3}`. */
   readonly addCounts: (counts: string, more: string) => string;
@@ -183,7 +188,16 @@ export const STORE_DEADLINE_MS = 5_000;
 /** With more waiting callers than this the store is overloaded, and a call fails at once instead of after a timeout. */
 export const MAX_WAITING = 2_000;
 
+/** `no_answer` stands for everything else: an outage, a lock, a deadline. */
+export type UnavailableReason = 'disk_full' | 'read_only' | 'no_answer';
+
 /** Neither the request nor the data is wrong: the call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+  readonly reason: UnavailableReason;
+
+  constructor(message: string, { cause, reason = 'no_answer' }: { cause?: unknown; reason?: UnavailableReason } = {}) {
+    super(message, { cause });
+    this.reason = reason;
+  }
 }

@@ -2,10 +2,10 @@ import type { Database, SqlInteger } from './database.ts';
 import { DISTRIBUTE_FUNCTIONS, functionsText } from './postgres/citus.ts';
 
 /**
- * How each table is distributed on Citus. What events and deliveries add rows to is distributed by its column `entity_id`, so that
- * all rows of an entity are on one worker. The small tables stay on the coordinator, so that no worker has to be up to change
- * them. Those that one statement reads together with distributed rows are `reference` tables: each worker has a copy, and a
- * change needs all workers.
+ * How each table is distributed on Citus. Tables that grow with events and deliveries are distributed by their column
+ * `entity_id`, so that all rows of an entity are on one worker. Small tables stay on the coordinator, so that a change
+ * needs no worker. If one statement reads a small table together with distributed rows, it is a `reference` table: each
+ * worker has a copy, and a change needs all workers.
  */
 export type Distribution = 'on the coordinator' | 'reference' | 'by entity';
 
@@ -28,12 +28,13 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   option_changes: 'reference',
   redeliveries: 'on the coordinator',
   sources: 'on the coordinator',
+  source_addresses: 'on the coordinator',
+  invoices: 'on the coordinator',
   chains: 'reference',
   chain_anchors: 'on the coordinator',
   chain_tokens: 'on the coordinator',
   chain_alerts: 'on the coordinator',
   facts: 'reference',
-  fact_history: 'on the coordinator',
   fact_events: 'reference',
   events: 'by entity',
   event_ids: 'by entity',
@@ -65,21 +66,21 @@ const FIRST = 'events';
 
 const DISTRIBUTION_DEADLINE_MS = 30 * 60_000;
 
-/** What keeps the tables from being distributed, and what to do about it. */
+/** The reason why the tables cannot be distributed, and what to do about it. */
 export class DistributionError extends Error {
   override readonly name = 'DistributionError';
 }
 
 export type Citus = {
   readonly version: string;
-  /** Servers that take rows, beside the coordinator. */
+  /** Servers that take rows, without the coordinator. */
   readonly workers: readonly { readonly name: string; readonly isActive: boolean }[];
   readonly isCoordinatorKnown: boolean;
   /** The tables that are distributed already. */
   readonly distributed: ReadonlySet<string>;
 };
 
-/** Null where the extension is not installed in this database. */
+/** Null if the extension is not installed in this database. */
 export async function readCitus(db: Database): Promise<Citus | null> {
   if (db.engine === 'sqlite') return null;
   const extension = await db.get<{ version: string }>(
@@ -114,13 +115,13 @@ export async function findUnreachableWorkers(db: Database): Promise<string[]> {
 export type DistributedTable = {
   readonly table: string;
   readonly distribution: Distribution;
-  /** False where it was distributed before. */
+  /** False if the table was distributed before. */
   readonly isNew: boolean;
 };
 
 /**
- * Distributes the tables that are not yet, each in a transaction of its own: after an interruption the next run goes on.
- * Processes that use the store look for distributed tables when they start, so that none may run meanwhile.
+ * Distributes the remaining tables, each in a separate transaction. After an interruption, the next run continues. No
+ * process may use the store during this, because processes look for distributed tables only when they start.
  */
 export async function distribute(db: Database): Promise<DistributedTable[]> {
   const citus = await readCitus(db);

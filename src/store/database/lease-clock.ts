@@ -16,7 +16,7 @@ type Reading = {
 
 export class LeaseClock {
   #lengthMs: number | null = null;
-  /** From the last lease length, with the last one before it. */
+  /** Readings within the last lease length, and the one before them. */
   readonly #readings: Reading[] = [];
 
   constructor(private readonly monotonicMs: () => number = () => performance.now()) {}

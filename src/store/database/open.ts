@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { DatabaseTarget } from '../../config.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
 import { openPostgres } from './postgres/postgres.ts';
@@ -21,9 +23,44 @@ export function lockDatabase(target: DatabaseTarget): ServerLock {
   }
 }
 
-/** The operator has to fix a folder that is missing or not writable: the error names the file and has no stack. */
-function explainFileError(error: unknown, file: string): unknown {
+type FileState = { readonly isWritable: boolean; readonly freeBytes: number };
+
+/** SQLite needs a few pages for its shared memory and its log before it can write anything. */
+const LEAST_BYTES = 64 * 1024;
+const NOT_WRITABLE = /^(EACCES|EPERM|EROFS|SQLITE_READONLY\w*)$/;
+
+/** The operator has to fix a disk or a folder: the error names the file with the reason, and has no stack. */
+export function explainFileError(error: unknown, file: string, state = stateOf(file)): unknown {
+  if (error instanceof StoreUnavailableError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!/^(E[A-Z]+|SQLITE_\w+)$/.test(code)) return error;
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL' || state.freeBytes < LEAST_BYTES) {
+    const message = `the disk is full: cannot write ${file} (${code})`;
+    return new StoreUnavailableError(message, { cause: error, reason: 'disk_full' });
+  }
+  if (NOT_WRITABLE.test(code) || !state.isWritable) {
+    const message = `${file} or its folder is not writable (${code})`;
+    return new StoreUnavailableError(message, { cause: error, reason: 'read_only' });
+  }
   return new StoreUnavailableError(`${file} cannot be opened (${code})`, { cause: error });
+}
+
+/** A folder that cannot be looked at, such as a missing one, says nothing about the cause. */
+function stateOf(file: string): FileState {
+  try {
+    const folder = dirname(resolve(file));
+    const { bavail, bsize } = statfsSync(folder);
+    return { isWritable: mayWrite(folder) && (!existsSync(file) || mayWrite(file)), freeBytes: bavail * bsize };
+  } catch {
+    return { isWritable: true, freeBytes: Number.POSITIVE_INFINITY };
+  }
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

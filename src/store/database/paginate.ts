@@ -15,11 +15,11 @@ export type ListSource<S extends Shape> = Section & {
   parameters: readonly SqlValue[];
   /** An expression for the total that is cheaper than counting every match. */
   count?: string | undefined;
-  /** Where no single index has the whole order: all matches in two sections, ascending from the first to the second. */
+  /** If no single index has the whole order: all matches in two sections, ascending from the first to the second. */
   sections?: readonly [Section, Section];
   /** For wide rows of an entity, which is `$1`: deep in the list, only the keys of skipped rows are read. */
   keysFirst?: boolean;
-  /** An expression for the bytes of a row, where a page of the longest rows is too much for one response. */
+  /** An expression for the bytes of a row, if a page of the longest rows is too large for one response. */
   rowBytes?: string;
 };
 
@@ -27,8 +27,8 @@ export type ListSource<S extends Shape> = Section & {
 const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
 
 /**
- * Before the rows of a page are read. Thirty responses of a hundred large events each took 800 MB and kept every other request
- * waiting for seconds.
+ * Rejects a page that is too large, before its rows are read. Thirty responses of a hundred large events each took 800
+ * MB and kept every other request waiting for seconds.
  */
 export async function requireLight(
   queries: Pick<Queries, 'get'>,
@@ -113,8 +113,8 @@ async function readSection<S extends Shape>(
 }
 
 /**
- * In two statements and put in order here. As one with a join, PostgreSQL with statistics from before the entity grew
- * took 2.7 s for a page of 3,000, and SQLite walked the index of the order once more to avoid a sort.
+ * Two statements, sorted here. With a join in one statement, PostgreSQL took 2.7 s for a page of 3,000, by statistics
+ * from before the entity grew. SQLite read the index of the order a second time to avoid a sort.
  */
 async function readByKeys<S extends Shape>(
   queries: Queries,

@@ -7,8 +7,8 @@ type Tables = readonly [string] | readonly [string, string];
 type OfShards = { readonly tables: Tables; readonly select: (...shards: readonly string[]) => string };
 
 /**
- * For reads over all entities, on Citus while a worker is down: the rows of those that can be reached. Citus itself refuses a
- * statement that needs a worker which is down.
+ * Reads over all entities. If a worker of Citus is down, it returns the rows of the entities that can be reached. Citus
+ * itself rejects a statement that needs a worker which is down.
  */
 export async function readReachable<Row>(
   db: Database,

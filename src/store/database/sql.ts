@@ -13,8 +13,9 @@ export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT)
 const MOST_IN_POWERS = 64;
 
 /**
- * For the statements of every event, whose texts are kept prepared: in SQLite with 1.5 KB for each row, in PostgreSQL with a plan on
- * each connection. In powers of two there are seven of each text and not a hundred.
+ * Splits items into groups of 64, 32, … 1, for the statements of every event. Their texts are kept prepared, in SQLite
+ * with 1.5 KB for each row, in PostgreSQL with a plan on each connection. Powers of two need seven texts instead of a
+ * hundred.
  */
 export function* powersOfTwo<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   let size = MOST_IN_POWERS;
@@ -24,12 +25,15 @@ export function* powersOfTwo<Item>(items: readonly Item[]): Generator<readonly I
   }
 }
 
-/** For a statement whose result is waited for: one more costs SQLite a microsecond, and PostgreSQL a round trip. */
+/**
+ * Groups for a statement whose result is needed. Another statement costs SQLite a microsecond, and PostgreSQL a round
+ * trip.
+ */
 export function awaitedChunks<Item>({ uuid }: Dialect, items: readonly Item[]): Generator<readonly Item[]> {
   return uuid === 'blob' ? powersOfTwo(items) : chunks(items);
 }
 
-/** What one transaction may be for: rows of all entities, or of one after another where the tables are distributed. */
+/** Groups items by transaction: one for all entities, or one for each entity if the tables are distributed. */
 export function byEntity<Item extends { readonly entityId: string }>(
   { isDistributed }: Dialect,
   items: readonly Item[],
@@ -100,7 +104,7 @@ export class Parameters {
 
 /** A property of a row. PostgreSQL returns its 64-bit integers as text and SQLite as numbers, so integers are decoded. */
 export type Column<Value, Stored extends boolean = boolean> = {
-  /** A column or an expression; null where the statement selects the property itself, `… as "name"`. */
+  /** A column or an expression. Null if the statement selects the property itself, `… as "name"`. */
   readonly sql: string | null;
   readonly decode: ((stored: string | number) => Value) | null;
   /** Absent where the column holds the value as it is. */
@@ -154,8 +158,8 @@ export type RowOf<Of> = Of extends Columns<infer S> ? Values<S> : never;
 export type Values<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<infer Value> ? Value : never };
 
 /**
- * What a statement selects: the list to write into its text, and its rows with the names and types of the shape. The
- * statement itself names the properties, and rows are decoded in place: as fast as a mapper written by hand.
+ * The columns that a statement selects: the list for its text, and its rows with the names and types of the shape. The
+ * statement itself names the properties, and rows are decoded in place. This is as fast as a mapper written by hand.
  */
 export class Columns<S extends Shape> {
   /** `id as "webhookId", network_id as "networkId"` */
@@ -214,7 +218,7 @@ type Condition<Value> = Value | readonly Value[] | ([Value] extends [number | nu
 type StoredName<S extends Shape> = { [Name in keyof S]: S[Name] extends { isStored: true } ? Name : never }[keyof S];
 type Conditions<S extends Shape> = { readonly [Name in StoredName<S>]?: Condition<Values<S>[Name]> };
 
-/** The columns of a table, declared once: what is selected, compared with and inserted is taken from here. */
+/** The columns of a table, declared once for selects, conditions and inserts. */
 export class Table<S extends Shape> extends Columns<S> {
   constructor(
     readonly name: string,
@@ -227,7 +231,7 @@ export class Table<S extends Shape> extends Columns<S> {
     return new Columns(Object.fromEntries(names.map((name) => [name, this.shape[name]])) as Pick<S, Name>);
   }
 
-  /** The conditions that are given, joined by `and`; what is undefined is no condition. */
+  /** The given conditions, joined by `and`. An undefined value sets no condition. */
   where(parameters: Parameters, conditions: Conditions<S>): string {
     const given: Readonly<Record<string, unknown>> = conditions;
     const written: string[] = [];
@@ -240,10 +244,30 @@ export class Table<S extends Shape> extends Columns<S> {
     const columns = names.map((name) => this.columnOf(name)).join(', ');
     return {
       text: textByRows((rows) => `insert into ${this.name} (${columns}) values ${valuesList(rows, names.length)}`),
-      parameters: (rows) =>
-        rows.flatMap((row: { [Given in Name]?: Values<S>[Given] | undefined }) =>
-          names.map((name) => encode(this.shape[name], row[name])),
-        ),
+      parameters: (rows: readonly { [Given in Name]?: Values<S>[Given] | undefined }[]) => {
+        const values: SqlValue[] = [];
+        for (const row of rows) for (const name of names) values.push(encode(this.shape[name], row[name]));
+        return values;
+      },
+    };
+  }
+
+  /**
+   * The same for many rows of texts and numbers. PostgreSQL takes an array for each column: thousands of parameters took the client
+   * as long as everything else about the rows.
+   */
+  bulkInsertion<Name extends StoredName<S>>(names: readonly Name[]): BulkInsertion<NewRow<Pick<Values<S>, Name>>> {
+    const { text: plainText, parameters } = this.insertion(names);
+    const types = names.map((name) => (this.shape[name]?.decode === Number ? 'bigint' : 'text'));
+    const columns = names.map((name) => this.columnOf(name)).join(', ');
+    const hasArrays = ({ rowList }: Dialect) => rowList !== listOfValues;
+    return {
+      text: (dialect, rows) =>
+        hasArrays(dialect)
+          ? `insert into ${this.name} (${columns}) ${dialect.rowList.text(types, rows)}`
+          : plainText(rows),
+      parameters: (dialect, rows) =>
+        hasArrays(dialect) ? dialect.rowList.bind(types, parameters(rows)) : parameters(rows),
     };
   }
 
@@ -252,7 +276,7 @@ export class Table<S extends Shape> extends Columns<S> {
   }
 }
 
-/** A row to be inserted: what may be null may be left out. */
+/** A row to insert. Nullable columns may be left out. */
 type NewRow<Row> = { [Name in keyof Row]?: Row[Name] | undefined } & {
   [Name in keyof Row as null extends Row[Name] ? never : Name]: Row[Name];
 };
@@ -262,6 +286,11 @@ export type RowToInsert<Of> = Of extends Insertion<infer Row> ? Row : never;
 export type Insertion<Row> = {
   readonly text: (rows: number) => string;
   readonly parameters: (rows: readonly Row[]) => SqlValue[];
+};
+
+export type BulkInsertion<Row> = {
+  readonly text: (dialect: Dialect, rows: number) => string;
+  readonly parameters: (dialect: Dialect, rows: readonly Row[]) => readonly SqlValue[];
 };
 
 function encode(column: Column<unknown> | undefined, value: unknown): SqlValue {
@@ -280,7 +309,7 @@ function writeCondition(written: string[], column: string, parameters: Parameter
   } else written.push(`${column} = ${parameters.bind(condition as SqlValue)}`);
 }
 
-/** The one number that a statement returns; 0 where it finds none. */
+/** The one number that a statement returns, or 0. */
 export async function readInteger(
   queries: Pick<Queries, 'get'>,
   expression: string,
@@ -325,7 +354,7 @@ export function eventIdKey(dialect: Dialect, eventId: string): SqlUuid {
   return hashKey(dialect, eventId);
 }
 
-/** 32 bits for an id in a payload, by which its events are found; what is found is compared with the id itself. */
+/** 32 bits for an id in a payload, by which its events are found. Matches are then compared with the id itself. */
 export function subjectKey(subject: string | null | undefined): number | null {
   return subject == null ? null : Bun.hash.crc32(subject) | 0;
 }

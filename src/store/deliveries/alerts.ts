@@ -9,9 +9,9 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
 import { alertHeadNo, changeHeads, type HeadTarget, makeHeads, urlKey } from './heads.ts';
 
-/** Alerts to the entity's own URL: events with one delivery each, in a queue of their own for every network. */
+/** Alerts to the entity's own URL. Each alert is an event with one delivery, in a separate queue for each network. */
 
-/** What lists show in place of a webhook's id. */
+/** Lists show this in place of a webhook's id. */
 export const ALERT_WEBHOOK_ID = 'notice';
 
 type AlertTarget = Pick<HeadTarget, 'entityId' | 'networkId' | 'event' | 'postUrl'>;
@@ -20,7 +20,10 @@ function alertHead(target: AlertTarget): HeadTarget {
   return { ...target, webhookNo: alertHeadNo(target.networkId, target.event), webhookId: ALERT_WEBHOOK_ID };
 }
 
-/** In the transaction that suspends, and retried like any other delivery. Nothing is queued where no URL is set. */
+/**
+ * Runs in the transaction that suspends. The alert is retried like any other delivery. Without a URL, nothing is
+ * queued.
+ */
 export async function queueSuspendedAlert(
   queries: Queries,
   dialect: Dialect,
@@ -103,10 +106,12 @@ export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: str
 }
 
 /**
- * Reads the URL under the entity's lock, without the new revision by which caches would be out of date: an alert is queued
- * before the URL is removed, and cancelled with the others, or it finds no URL. A transaction that locks rows of
- * `endpoint_alerts` calls this first, in the order of `setNoticeUrl`. It is an update, because a `select … for update`
- * would wait for every transaction that has inserted a row which refers to the entity.
+ * Reads the URL under the entity's lock. The alert is either queued before the URL is removed, and cancelled with the
+ * others, or finds no URL. The revision stays, so that caches stay valid.
+ *
+ * A transaction that locks rows of `endpoint_alerts` calls this first, in the order of `setNoticeUrl`. The lock is an
+ * update, because a `select … for update` would wait for every transaction that has inserted a row which refers to the
+ * entity.
  */
 export async function lockNoticeUrl(queries: Queries, entityId: string): Promise<string | null> {
   const row = await queries.get<{ notice_url: string | null }>(
@@ -122,7 +127,7 @@ export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string |
     if (before === noticeUrl) return;
     await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
     await moveAlerts(queries, db.dialect, entityId, noticeUrl);
-    // Endpoints that were failing before are told of soon, and not tomorrow.
+    // Alerts about endpoints that already fail go out soon, and not tomorrow.
     const entity = entityKey(db.dialect, entityId);
     if (before === null) await queries.run('update endpoint_alerts set next_ms = 0 where entity_id = $1', [entity]);
     await recordChange(queries, entityId, change, {

@@ -32,7 +32,7 @@ import { findRetractionHeads } from './retraction-heads.ts';
 /** Why the deliveries of a head wait; they add up. */
 export const BLOCKED = { suspended: 1, paused: 2, deleted: 4 } as const;
 
-/** What a head knows about its webhook. */
+/** A head's copy of its webhook's data. */
 export type HeadTarget = {
   entityId: string;
   /** The webhook's creation sequence; below zero for the alerts of a network (`alertHeadNo`). */
@@ -41,7 +41,7 @@ export type HeadTarget = {
   networkId: number;
   event: string;
   postUrl: string;
-  /** Where the head is made for a webhook that is out of service already. */
+  /** Set if the head is made for a webhook that is already suspended. */
   isSuspended?: boolean;
 };
 
@@ -52,19 +52,19 @@ function byKey(a: HeadKey, b: HeadKey): number {
   return a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1;
 }
 
-/** Of each kind of alerts, where its numbers begin. Followed networks have ids below this distance. */
+/** The first number of each kind of alert. Followed networks have ids below this distance. */
 const ALERTS_FROM: Readonly<Record<string, number>> = {
   'webhook.suspended': -1,
   'chain.halted': -(2 ** 52),
   'chain.stalled': -(2 ** 52) - 2 ** 50,
   'chain.recovered': -(2 ** 52) - 2 ** 50 - 2 ** 49,
   'source.paused': -(2 ** 52) - 2 ** 51,
-  // Of no network, so that each has one number.
+  // Alerts about endpoints have no network, so that each kind has one number.
   'endpoint.failing': -(2 ** 52) - 2 ** 51 - 2 ** 50,
   'endpoint.recovered': -(2 ** 52) - 2 ** 51 - 2 ** 50 - 1,
 };
 
-/** Alerts of one kind and network have a queue like that of a webhook; no webhook has a number below 1. */
+/** Alerts of one kind and network have one queue, as a webhook has. No webhook has a number below 1. */
 export function alertHeadNo(networkId: number, kind = 'webhook.suspended'): number {
   const from = ALERTS_FROM[kind];
   if (from === undefined) throw new RangeError(`no alert is called ${kind}`);
@@ -80,21 +80,24 @@ const headsText = (change: string) =>
       values ${valuesList(rows, 11)} on conflict (entity_id, webhook_no) do ${change}`,
   );
 
-/** For changes after which rows may be due before the mark of the head. */
+/** Makes the next look start at the first row, for changes after which rows may be due before the mark of the head. */
 const LOOK_FROM_START = 'full_look_ms = 0, write_count = queue_heads.write_count + 1, idle = 0';
 
-/** What a head copies from its endpoint: whether it is paused, its order, and its destination, which has its rate limit. */
+/**
+ * Settings that a head copies from its endpoint: paused or not, ordering, and the destination, which contains the rate
+ * limit.
+ */
 const COPY_SETTINGS = `blocked = (queue_heads.blocked & ~${BLOCKED.paused}) | (excluded.blocked & ${BLOCKED.paused}),
   ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START}`;
 
 const TEXTS = {
   make: headsText('nothing'),
   suspend: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.suspended}`),
-  // What waited is due at once, whatever its schedule said: the receiver of now is not the one that failed.
+  // Waiting deliveries become due at once: the receiver may have been repaired, so the old schedule no longer applies.
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
     generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START},
     failing_since_ms = null`),
-  // What failed was the other URL.
+  // The failures belong to the previous URL.
   move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, failing_since_ms = null,
     ${COPY_SETTINGS}`),
   configure: headsText(`update set ${COPY_SETTINGS}`),
@@ -107,7 +110,7 @@ const TEXTS = {
 
 export type HeadChange = keyof typeof TEXTS;
 
-/** For webhooks that have none yet. Returns their endpoints by `urlKey`. */
+/** Makes the missing heads of webhooks. Returns their endpoints by `urlKey`. */
 export function makeHeads(
   queries: Queries,
   dialect: Dialect,
@@ -167,7 +170,10 @@ async function insertHeads(
   return endpoints;
 }
 
-/** Before the heads, because a step locks its task before them. An acceptance may add deliveries to a head that is new. */
+/**
+ * Starts the tasks that cancel deliveries. Called before the heads are changed, because a step locks its task before
+ * them. Even a new head gets a task: an acceptance may add deliveries to it.
+ */
 async function startCancels(queries: Queries, dialect: Dialect, heads: readonly HeadKey[]): Promise<void> {
   const tasks = heads.map(({ entityId, webhookNo }) => {
     return { kind: 'cancel' as const, entityId, subject: subjectOfNumber(dialect, webhookNo), phase: 'emptying' };
@@ -181,15 +187,17 @@ function isAlertHead({ webhookNo }: HeadKey): boolean {
 }
 
 /**
- * When a head has to be looked at. A delivery that waits must be found by the next look, also by one that is under way in
- * another transaction and cannot see it yet: that look raises the hint only if nothing has written it since, so a waiting
- * delivery always writes it. One that this process dispatches is found by its lease, and mostly writes nothing.
+ * When a head must be looked at again. The next look must find a waiting delivery, even a look that is under way in
+ * another transaction and cannot see it yet. That look raises the hint only if nothing has written it since, so a
+ * waiting delivery always writes it. If this process dispatches the delivery, its lease leads to it, and the hint
+ * usually stays unwritten.
  */
 export type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
 
 /**
- * By key and not by `rowsOf`, which passes over a row that another transaction is changing: a lost wake-up would leave its
- * deliveries to the auditor. The primary key is the only index with these columns, so the plan is certain.
+ * Updates heads by key and not by `rowsOf`, which skips a row that another transaction is changing. A lost wake-up
+ * would leave its deliveries to the auditor. The primary key is the only index with these columns, so the plan is
+ * certain.
  */
 const wakeText = (dialect: Dialect) =>
   textByRows(
@@ -313,7 +321,7 @@ export function urlKey({ entityId, postUrl }: Url): string {
   return `${entityId} ${postUrl}`;
 }
 
-/** What a head copies from the endpoint of its webhook. `ordering` is 0 for none and 1 for agreement. */
+/** Settings that a head copies from the endpoint of its webhook. `ordering` is 0 for none and 1 for agreement. */
 export type EndpointOfHead = {
   readonly no: number;
   readonly isPaused: boolean;
@@ -362,7 +370,7 @@ export async function ensureEndpoints(
   return found;
 }
 
-/** Those that are there, by `urlKey`. */
+/** Adds the existing endpoints to `found`, by `urlKey`. */
 async function findEndpoints(
   queries: Queries,
   dialect: Dialect,
@@ -397,7 +405,9 @@ const markText = (dialect: Dialect) =>
   );
 const markTexts = new WeakMap<Dialect, (rows: number) => string>();
 
-/** Since when webhooks have had failures alone; written only where that changes, each head at most once. */
+/**
+ * Marks since when a webhook has had only failures. Each head is written at most once, and only if the mark changes.
+ */
 export async function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
   const { dialect } = db;
   const text = markTexts.get(dialect) ?? markText(dialect);

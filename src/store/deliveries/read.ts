@@ -20,6 +20,7 @@ import { readPageRows } from './list/page.ts';
 import { findInPayloads } from './list/payload.ts';
 import { type DeliveryRow, deliveryColumns, eventNoOf, IN_QUEUE, IN_RECORD, toDeliveries } from './list/rows.ts';
 import { resolveScope, type Scope } from './list/scope.ts';
+import { readWaits } from './waits/read.ts';
 
 /** Reading where deliveries stand: lists with exact totals, and one delivery with its attempts. */
 
@@ -28,8 +29,10 @@ export function listDeliveries(db: Database, entityId: string, query: DeliveryLi
     const nowMs = await planForClaims(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, query);
     const { totalResults, rows, searched } = await readPage(queries, db.dialect, scope, query);
-    const entity = entityKey(db.dialect, entityId);
-    return { totalResults, deliveries: await toDeliveries(queries, db.dialect, entity, rows, nowMs), searched };
+    const resolved = await toDeliveries(queries, db.dialect, entityKey(db.dialect, entityId), rows, nowMs);
+    const waits = await readWaits({ queries, dialect: db.dialect, entityId, nowMs }, resolved);
+    const deliveries = resolved.map((each) => ({ ...each, waitsFor: waits.get(each.deliveryId) ?? null }));
+    return { totalResults, deliveries, searched };
   });
 }
 
@@ -55,7 +58,7 @@ async function readPage(
   return { totalResults, rows: await readPageRows(queries, dialect, scope, query, totalResults), searched: null };
 }
 
-/** As many as there are in each state. */
+/** Counts the deliveries in each status. */
 export function countStatuses(
   db: Database,
   entityId: string,
@@ -97,8 +100,11 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     );
     const row = recorded ?? (await deliveryColumns.get(queries, `select ${IN_QUEUE} from queue q where ${where}`, key));
     if (row === undefined) return null;
-    const [view] = await toDeliveries(queries, dialect, entity, [row], await readNowMs(queries, dialect));
-    if (view === undefined) return null;
+    const nowMs = await readNowMs(queries, dialect);
+    const [resolved] = await toDeliveries(queries, dialect, entity, [row], nowMs);
+    if (resolved === undefined) return null;
+    const waits = await readWaits({ queries, dialect, entityId, nowMs }, [resolved]);
+    const view = { ...resolved, waitsFor: waits.get(resolved.deliveryId) ?? null };
     const source = await readSource(queries, dialect, entityId, eventNoOf(dialect, row));
     const only = recorded === undefined ? null : onlyAttempt(recorded, view);
     const attemptLog = only === null ? await readAttempts(queries, key) : [only];

@@ -3,11 +3,11 @@ import type { Dialect, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, entityKey, integer, uuid, valuesList } from '../database/sql.ts';
 
 /**
- * Retractions to a webhook have a queue of their own beside it, so that lists and totals tell them from the events of the
- * webhook. Its head follows every change of the webhook's own head.
+ * A webhook's retractions have a separate queue, so that lists and totals can distinguish them from the webhook's
+ * events. The head of that queue follows every change of the webhook's head.
  */
 
-/** The heads of retractions have this number and those above it: far above every creation sequence, and still exact. */
+/** Heads of retractions have numbers from here on: far above every creation sequence, and still exact. */
 export const RETRACTIONS_FROM = 2 ** 52;
 
 export function retractionHeadNo(webhookNo: number): number {

@@ -2,8 +2,8 @@ import type { DeliveryStatus } from '../../domain/attempt.ts';
 import { BLOCKED } from './heads.ts';
 
 /**
- * The states of a delivery. It is in `queue` while an attempt is to come and in `deliveries` once it is complete; `queue`
- * stores no status, because the head of the webhook's queue decides it for all rows at once.
+ * The states of a delivery. A row is in `queue` while another attempt will follow, and in `deliveries` once the
+ * delivery is complete. `queue` stores no status: the head of the webhook's queue decides it for all rows at once.
  *
  * | state     | where it is                                            | leaves it by                                    |
  * |-----------|--------------------------------------------------------|-------------------------------------------------|
@@ -18,11 +18,11 @@ import { BLOCKED } from './heads.ts';
  *
  * | statement                        | transition                                                                  |
  * |----------------------------------|-----------------------------------------------------------------------------|
- * | acceptEvents (events/accept.ts)  | – → queue, with a lease where this process dispatches it                    |
- * | takeTurns (events/order.ts)      | queue → deliveries as superseded, by an event that made it pointless        |
+ * | acceptEvents (events/accept.ts)  | – → queue, with a lease if this process dispatches it                       |
+ * | takeTurns (events/order.ts)      | queue → deliveries as superseded, by an event that replaces it              |
  * | settleKeys (order-keys.ts)       | parked → can be claimed, when the one before it in its order key has ended  |
- * | fanOutStep (fan-out.ts)          | – → queue, the rest of an event for many webhooks                           |
- * | claimDeliveries (claim.ts)       | sets the lease and raises the token; returnClaims takes the lease back      |
+ * | fanOutStep (fan-out.ts)          | – → queue, the remaining deliveries of an event with many receivers         |
+ * | claimDeliveries (claim.ts)       | sets the lease and raises the token; returnClaims ends the lease            |
  * | recordAttempts                   | success: queue → deliveries. Failure: due again, or queue → deliveries      |
  * | changeHeads (heads.ts)           | suspend, resume, move, remove: one row, no delivery is touched              |
  * | cancelStep (cancel.ts)           | queue → deliveries as cancelled, a bounded step at a time                   |
@@ -46,7 +46,7 @@ export function statusOfCode(code: number): RecordedStatus {
   return status;
 }
 
-/** What a row of `queue` shows, given whether it was complete before, its attempts and what blocks its head. */
+/** The status that a row of `queue` shows. */
 export function statusInQueue(recorded: number | null, attempts: number, blocked: number): DeliveryStatus {
   if (recorded !== null) return statusOfCode(recorded);
   if ((blocked & BLOCKED.deleted) !== 0) return 'cancelled';

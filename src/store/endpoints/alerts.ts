@@ -10,9 +10,10 @@ import { lockNoticeUrl, queueAlert } from '../deliveries/alerts.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 
 /**
- * Alerts before a suspension: an endpoint whose deliveries have only failed for an hour, again every day, and once when it
- * has recovered. A row of `endpoint_alerts` says that the entity was told. Each change of it is conditional on what was
- * read, in the transaction that queues the alert, so that of several instances one tells, once, also after a crash.
+ * Alerts before a suspension: when an endpoint's deliveries have only failed for an hour, then every day, and once when
+ * it has recovered. A row of `endpoint_alerts` records that the entity was alerted. Each change of the row is
+ * conditional on the values read, in the transaction that queues the alert. Exactly one instance therefore sends each
+ * alert, even after a crash.
  *
  * | the webhook that has failed longest …            | the row                  | alert                |
  * |--------------------------------------------------|--------------------------|----------------------|
@@ -25,7 +26,7 @@ import { BLOCKED } from '../deliveries/heads.ts';
  */
 
 const HEADS_PER_STEP = 100;
-/** What an alert names of the webhooks; an endpoint can have thousands. */
+/** An alert names this many webhooks at most. An endpoint can have thousands. */
 const WEBHOOKS_SHOWN = 10;
 
 const failingColumns = new Columns({
@@ -42,7 +43,7 @@ const failingColumns = new Columns({
 });
 type FailingHead = RowOf<typeof failingColumns>;
 
-/** Of webhooks themselves: alerts have numbers below zero, and retractions go the way of their webhook. */
+/** Only the heads of webhooks: alerts have numbers below zero, and retractions use their webhook's URL. */
 const isFailing = (sinceMs: string) => `h.failing_since_ms is not null and h.failing_since_ms <= ${sinceMs}
   and h.blocked = 0 and h.webhook_no > 0 and h.event <> 'EventRetracted'`;
 
@@ -114,7 +115,7 @@ const toldColumns = new Columns({
   webhookNo: integer('a.webhook_no'),
   generation: integer('a.generation'),
   failingSinceMs: integer('a.failing_since_ms'),
-  /** What has become of the head; null where it is gone. */
+  /** The head's current state. Null if the head is gone. */
   nowEndpointNo: nullable(integer('h.endpoint_no')),
   nowGeneration: nullable(integer('h.generation')),
   blocked: nullable(integer('h.blocked')),
@@ -173,7 +174,7 @@ function endAlert(db: Database, told: Told): Promise<void> {
   });
 }
 
-/** Otherwise it is not a success that has ended its failing. */
+/** If false, the failures ended by a move, a suspension or a deletion, and not by a success. */
 function isInService({ endpointNo, generation, nowEndpointNo, nowGeneration, blocked }: Told): boolean {
   return nowEndpointNo === endpointNo && nowGeneration === generation && ((blocked ?? 0) & OUT_OF_SERVICE) === 0;
 }

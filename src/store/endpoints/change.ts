@@ -22,7 +22,7 @@ import { addEndpointSecret, expireEndpointSecrets, readEndpointSecrets, toSecret
 
 type Target = { db: Database; box: SecretBox; entityId: string; endpointId: string };
 
-/** As a client gives it, with what was read of its certificate. */
+/** An update from a client, together with the facts read from its certificate. */
 export type CheckedUpdate = Omit<EndpointUpdate, 'clientCertificate'> & {
   clientCertificate?: (GivenCertificate & CertificateFacts) | null | undefined;
 };
@@ -62,7 +62,7 @@ export function updateEndpoint(target: Target, update: CheckedUpdate, change: Ch
 export type WrittenSettings = Pick<Endpoint, 'name' | 'ordering' | 'paused' | 'rateLimit'>;
 type ChangedSettings = { [Name in keyof WrittenSettings]?: WrittenSettings[Name] | undefined };
 
-/** Those that its webhooks' heads copy are written there too, in the same transaction: one row for each webhook. */
+/** In the same transaction, also writes the settings that heads copy: one row for each webhook. */
 export async function writeSettings(
   queries: Queries,
   dialect: Dialect,
@@ -116,7 +116,9 @@ async function changeSource(
 
 type Fields = { before: Record<string, unknown>; after: Record<string, unknown> };
 
-/** For the audit: names of headers, never their values, and of a certificate what anyone may see. Null where nothing changed. */
+/**
+ * For the audit: names of headers, never their values, and the public facts of a certificate. Null if nothing changed.
+ */
 function changedFields(before: Endpoint, after: Endpoint, { headers }: CheckedUpdate): Fields | null {
   const names = ['name', 'ordering', 'paused', 'rateLimit', 'secret', 'headerNames', 'clientCertificate'] as const;
   const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
@@ -126,7 +128,10 @@ function changedFields(before: Endpoint, after: Endpoint, { headers }: CheckedUp
   return { before: pick(before), after: { ...pick(after), ...(given.length > 0 && { headersGiven: given }) } };
 }
 
-/** A new secret of its own; the older ones, and the entity's where those signed, stay in force for the overlap. */
+/**
+ * Adds a new secret for the endpoint. The older ones, and the entity's secrets if they signed until now, stay in force
+ * for the overlap.
+ */
 export function rotateEndpointSecret(
   { db, box, entityId, endpointId }: Target,
   overlapHours: number,

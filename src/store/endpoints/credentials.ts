@@ -7,7 +7,9 @@ import { readClientCertificate } from './certificates/certificates.ts';
 import { readHeaders } from './request-headers.ts';
 import { readEndpointSecrets } from './secrets.ts';
 
-/** What a request to an endpoint with credentials of its own is signed with and carries, and its connection identifies itself with. */
+/**
+ * Credentials of requests to an endpoint: secrets that sign, headers to send, and the certificate of the connection.
+ */
 export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys'> & {
   headers: RequestHeaders;
   certificate: ClientCertificate | null;
@@ -15,7 +17,9 @@ export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys
 
 type Target = { entityId: string; endpointNo: number; withSigningKeys: boolean };
 
-/** The secrets newest first: the entity's follow those of the endpoint where these sign, and go before them otherwise. */
+/**
+ * Newest secrets first. If the endpoint has its own secret, the entity's secrets follow it. If not, they come first.
+ */
 export function readEndpointCredentials(
   db: Database,
   box: SecretBox,

@@ -9,7 +9,7 @@ import { webhookTable } from '../tables.ts';
  * an endpoint from its first webhook to its last.
  */
 
-/** After webhooks with these URLs were registered. */
+/** Makes the endpoints of newly registered webhooks. */
 export async function addEndpoints(
   queries: Queries,
   dialect: Dialect,
@@ -22,7 +22,8 @@ export async function addEndpoints(
   const endpoints = await ensureEndpoints(queries, dialect, urls, nowMs);
   for (const url of urls) {
     const endpoint = endpoints.get(urlKey(url));
-    // Others get a head with their first event. Here it has to be there before, or that event would not wait.
+    // Other webhooks get a head with their first event. With settings, the head must exist before, or that event would
+    // ignore them.
     if (endpoint === undefined || !hasSettings(endpoint)) continue;
     await makeHeads(queries, dialect, await readTargets(queries, entityId, url.postUrl), nowMs);
   }
@@ -32,7 +33,7 @@ function hasSettings({ isPaused, ordering, rateLimit }: EndpointOfHead): boolean
   return isPaused || ordering !== 0 || rateLimit !== null;
 }
 
-/** After webhooks with these URLs were moved or deleted: those that were the last of their URL take its endpoint along. */
+/** Removes the endpoints of URLs that have no webhook left, after webhooks were moved or deleted. */
 export async function removeEmptyEndpoints(
   queries: Queries,
   dialect: Dialect,

@@ -13,7 +13,7 @@ const blockColumns = new Columns({
 type Block = RowOf<typeof blockColumns>;
 
 const ENDPOINTS_PER_LOOK = 50;
-/** So many ids that are left are read at a time. */
+/** Limit on the remaining ids that one statement reads. */
 const MAX_LEFT = 1_000;
 
 export type NumberRun = {
@@ -87,7 +87,7 @@ async function pruneBlocks(
   return gone === size;
 }
 
-/** So many of the first blocks have no delivery any more. */
+/** Counts the first blocks whose deliveries are all gone. */
 async function countGone(
   queries: Queries,
   { db: { dialect }, beforeHex }: NumberRun,
@@ -95,7 +95,7 @@ async function countGone(
   blocks: readonly Block[],
 ): Promise<number> {
   const older = await findLeft(queries, dialect, entity, 'id < $2', [dialect.bindUuid(beforeHex)]);
-  // Where few are left, most ids need no look at the store.
+  // If few ids are left, most ids need no query.
   const isKnown = older.size < MAX_LEFT;
   for (const [index, { ids }] of blocks.entries()) {
     const digits = ids.match(new RegExp(`.{${ID_DIGITS}}`, 'g')) ?? [];

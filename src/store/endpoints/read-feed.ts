@@ -30,7 +30,7 @@ export type EndpointKey = { readonly entityId: string; readonly endpointNo: numb
 
 export type FeedPosition = { readonly after: number; readonly limit: number };
 
-/** Of an endpoint without a number, all but the URL is null. */
+/** If the endpoint has no sequence numbers yet, all but the URL is null. */
 const counterColumns = new Columns({
   postUrl: text('e.post_url'),
   firstSequence: nullable(integer('s.first_sequence')),
@@ -54,7 +54,7 @@ const MAX_BODY_LENGTH = 2_000_000;
 /** Bodies that are read at a time: the limit is exceeded by no more than these. */
 const BODIES_PER_READ = 10;
 
-/** Null where the entity has no such endpoint. */
+/** Null if the entity has no such endpoint. */
 export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
   const { dialect } = db;
   const key: SqlValue[] = [entityKey(dialect, endpoint.entityId), endpoint.endpointNo];

@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointList, EndpointListQuery } from '../../contract/endpoints/endpoint.ts';
+import type { EndpointState } from '../../domain/endpoints/settings.ts';
 import { endpointId, endpointNo } from '../../domain/ids.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type SqlValue } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
@@ -18,14 +19,14 @@ import type { SecretBox } from '../tenants/secret-box.ts';
 import { type LastFailure, readLastFailures } from './last-failures.ts';
 import { openHeaders } from './request-headers.ts';
 
-/** Reading endpoints: what they were given, and what their webhooks and queues say about them. */
+/** Reads endpoints: their settings, and the state of their webhooks and queues. */
 
 const endpointColumns = new Columns({
   no: integer('no'),
   postUrl: text('post_url'),
   name: nullable(text('name')),
+  state: text<EndpointState>('state'),
   ordering: integer('ordering'),
-  pausedAtMs: nullable(integer('paused_at_ms')),
   rateLimit: nullable(integer('rate_limit')),
   headers: nullable(text('headers')),
   ownSecret: nullable(text('own_secret')),
@@ -43,8 +44,8 @@ const endpointColumns = new Columns({
 });
 
 /**
- * The endpoints of the entity that have webhooks, as one table: `$1` is the key of the entity, `$2` its id. The sums run over
- * all webhooks of the entity, because a list may be sorted by them; `only` narrows them down to those of one URL.
+ * The endpoints of the entity that have webhooks, as one table: `$1` is the key of the entity, `$2` its id. The sums
+ * run over all webhooks of the entity, because a list may be sorted by them. `only` restricts them to one URL.
  */
 function endpointTable(only: { endpoints: string; heads: string; webhooks: string }): string {
   return `(select e.no, e.post_url, e.host, e.name, e.ordering, e.paused_at_ms, e.rate_limit, e.created_at_ms,
@@ -52,7 +53,8 @@ function endpointTable(only: { endpoints: string; heads: string; webhooks: strin
       k.expires_at as certificate_expires, (select max(o.id) from endpoint_secrets o where o.entity_id = $2 and o.endpoint_no = e.no
         and o.expires_at is null) as own_secret, w.webhooks, w.suspended, coalesce(s.last_sequence, 0) as last_sequence,
       coalesce(h.waiting, 0) as waiting, h.failing_since_ms, h.failing_no,
-      case when e.paused_at_ms is not null then 'paused' when w.suspended > 0 then 'suspended' else 'active' end as state
+      case when e.paused_at_ms is not null then 'paused' when w.suspended > 0 then 'suspended'
+        when h.failing_since_ms is not null then 'failing' else 'active' end as state
     from endpoints e
     join (select post_url, count(*) as webhooks, count(suspended_at) as suspended from webhooks
       where entity_id = $2 ${only.webhooks} group by post_url) w on w.post_url = e.post_url
@@ -90,7 +92,6 @@ export async function listEndpoints(
     conditions.push(`substr(post_url, 1, cast(${length} as int)) = ${parameters.bind(query.postUrl)}`);
   }
   if (query.host !== undefined) conditions.push(`host = ${parameters.bind(query.host.toLowerCase())}`);
-  if (query.failing !== undefined) conditions.push(`failing_no is ${query.failing === 'true' ? 'not null' : 'null'}`);
   if (query.state !== undefined) conditions.push(`state = ${parameters.bind(query.state)}`);
   const source = {
     table: ALL,
@@ -139,16 +140,14 @@ function toEndpoint(
   row: EndpointRow,
   failures: ReadonlyMap<number, LastFailure>,
 ): Endpoint {
-  const { no, postUrl, name, rateLimit, webhooks, suspended, waiting, lastSequence, dateFailingSince, dateCreated } =
-    row;
-  const paused = row.pausedAtMs !== null;
+  const { no, postUrl, name, state, rateLimit, webhooks, suspended, waiting, lastSequence } = row;
   return {
     endpointId: endpointId(no),
     postUrl,
     name,
-    state: paused ? 'paused' : suspended > 0 ? 'suspended' : 'active',
+    state,
     ordering: row.ordering === 1 ? 'agreement' : 'none',
-    paused,
+    paused: state === 'paused',
     headerNames: Object.keys(openHeaders(box, entityId, no, row.headers)),
     clientCertificate: certificateOf(row),
     rateLimit,
@@ -157,9 +156,9 @@ function toEndpoint(
     suspendedWebhooks: suspended,
     waiting,
     lastSequence,
-    dateFailingSince,
+    dateFailingSince: row.dateFailingSince,
     ...(failures.get(row.failingNo ?? 0) ?? NO_FAILURE),
-    dateCreated,
+    dateCreated: row.dateCreated,
   };
 }
 
@@ -169,7 +168,7 @@ function certificateOf(row: EndpointRow): Endpoint['clientCertificate'] {
   return { subject, fingerprint, dateExpires };
 }
 
-/** The number of the endpoint that has the URL now; 0 where there is none. */
+/** The number of the endpoint that has the URL now, or 0. */
 export function findEndpointNo(db: Database, entityId: string, postUrl: string): Promise<number> {
   const from = 'from endpoints where entity_id = $1 and post_url = $2 and removed_ms = 0';
   return readInteger(db, 'no', from, [entityKey(db.dialect, entityId), postUrl]);

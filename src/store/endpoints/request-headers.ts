@@ -40,7 +40,7 @@ export async function writeHeaders(
   await checkSecretsOpen(queries, box);
 }
 
-/** `sealed` is null where there are none. */
+/** `sealed` is null if the endpoint has no headers. */
 export function openHeaders(
   box: SecretBox,
   entityId: string,

@@ -8,7 +8,9 @@ const ROWS_PER_STEP = 500;
 
 const numberColumns = new Columns({ no: integer('no') });
 
-/** Of the entity `$1`: those that were removed before a time, which is `removedBefore` of the retention. */
+/**
+ * Endpoints of the entity `$1` that were removed before the time `$2`, which is `removedBefore` of the retention limit.
+ */
 export const REMOVED = 'endpoints where entity_id = $1 and removed_ms > 0 and removed_ms < $2';
 
 export function removedBefore(beforeMs: number): number {

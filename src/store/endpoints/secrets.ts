@@ -11,8 +11,8 @@ import { secretContext, toSigningSecret } from '../tenants/secrets.ts';
 import { checkSecretsOpen } from '../tenants/signing-keys.ts';
 
 /**
- * The signing secrets of one endpoint alone. As long as one of them has no expiry, requests to the endpoint are signed with
- * these and not with those of the entity; while either takes over from the other, with both.
+ * The signing secrets of one endpoint. As long as one of them has no expiry, requests to the endpoint are signed with
+ * them instead of the entity's secrets. During the overlap after a change in either direction, both sign.
  */
 
 const SECRET = endpointSecretTable.pick(['secretId', 'sealed', 'dateCreated', 'dateExpires']);
@@ -20,12 +20,12 @@ const NEW_SECRET = endpointSecretTable.insertion(['entityId', 'endpointNo', 'sec
 
 export type EndpointSecret = { secretId: string; stored: string; dateCreated: number; dateExpires: number | null };
 
-/** What requests to an endpoint are signed with besides the secrets of the entity, or instead of them. */
+/** The endpoint's own secrets, and how they combine with the entity's secrets. */
 export type EndpointSecrets = {
-  /** Those in force, newest first. */
+  /** Secrets in force, newest first. */
   readonly own: readonly EndpointSecret[];
   readonly source: 'own' | 'entity';
-  /** Until when the entity's count too; null for never, where the source is `own`. */
+  /** Until when the entity's secrets sign too, if the source is `own`. Null if they do not. */
   readonly entitySecretsUntil: number | null;
 };
 
@@ -60,7 +60,7 @@ export function toSecretList({ own, source, entitySecretsUntil }: EndpointSecret
 
 type Rotation = { entityId: string; endpointNo: number; overlapHours: number; nowS: number };
 
-/** A new secret; every older one, and those of the entity where they signed until now, stay in force for the overlap. */
+/** Adds a secret. Every older one, and the entity's secrets if they signed until now, stay in force for the overlap. */
 export async function addEndpointSecret(
   queries: Queries,
   dialect: Dialect,
@@ -77,7 +77,8 @@ export async function addEndpointSecret(
   // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
   await checkSecretsOpen(queries, box);
   await queries.run(
-    // An overlap with the secrets of the entity that runs is cut short by a shorter one, as that of an own secret is.
+    // A shorter overlap also shortens a running overlap with the entity's secrets, as it does for the endpoint's own
+    // secrets.
     source === 'entity'
       ? 'update endpoints set entity_secrets_until = $3 where entity_id = $1 and no = $2'
       : `update endpoints set entity_secrets_until = $3
@@ -89,7 +90,9 @@ export async function addEndpointSecret(
   return secretId;
 }
 
-/** None is in force for longer than the overlap from now on; without a newer one, the secrets of the entity sign again. */
+/**
+ * Limits every secret of the endpoint to the overlap from now on. Without a newer one, the entity's secrets sign again.
+ */
 export async function expireEndpointSecrets(
   queries: Queries,
   { entityId, endpointNo, overlapHours, nowS }: Rotation,

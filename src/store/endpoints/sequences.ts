@@ -17,14 +17,14 @@ import type { Claimed } from '../deliveries/claim/claimed.ts';
  * every delivery an insertion, so the counter's own row keeps the ids of the last ones, and they move on in blocks.
  */
 
-/** A delivery that is about to be inserted. Those of one group may share their receivers. */
+/** A delivery that is about to be inserted. Deliveries of one group may share their receivers. */
 export type Unnumbered = {
   readonly entityId: string;
   /** The id, as 32 hex digits. */
   readonly hex: string;
   readonly receiver: { readonly endpointNo: number };
   sequence: number | null;
-  /** Where this process dispatches it, which says the number too. */
+  /** The claim if this process dispatches the delivery. It contains the sequence number too. */
   readonly claim: Pick<Claimed, 'sequence'> | null;
 };
 
@@ -65,8 +65,8 @@ const emptyText = ({ uuid, ofEntity }: Dialect, rows: number) => `update endpoin
   where (entity_id, endpoint_no) in (values ${valuesList(rows, 2, 0, [uuid, 'bigint'])})${ofEntity('endpoint_sequences')}`;
 
 /**
- * Gives each delivery its number, in the order given. The row of an endpoint is locked from here to the commit, so that its
- * numbers are committed in their order and without a hole: call it as late in the transaction as possible.
+ * Gives each delivery its sequence number, in the order given. The row of an endpoint stays locked until the commit, so
+ * that its numbers are committed in order and without a gap. Call this as late in the transaction as possible.
  */
 export async function takeNumbers(
   queries: Queries,

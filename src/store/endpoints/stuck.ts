@@ -14,8 +14,8 @@ const firstColumns = new Columns({
 const bodyColumns = new Columns({ body: text('body') });
 
 /**
- * Of an endpoint that keeps order, the agreement whose first delivery has waited longest while others wait behind it; null
- * where nothing waits behind another.
+ * Finds the agreement whose first delivery has waited longest while others wait behind it, at an endpoint with
+ * ordering. Null if no delivery waits behind another.
  */
 export async function readOldestStuck(db: Database, entityId: string, endpointId: string): Promise<OldestStuck | null> {
   const { dialect } = db;

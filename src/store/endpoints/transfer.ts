@@ -38,7 +38,7 @@ function isConfigured({ ordering, ...row }: SettingsRow): boolean {
 }
 
 export type ExportedEndpoint = WrittenSettings & { postUrl: string; headerNames: string[] };
-/** The rest is not part of the file, but said to the operator. */
+/** An endpoint for the export, and facts that the file leaves out and the operator must know. */
 export type WalkedEndpoint = { endpoint: ExportedEndpoint; hasOwnSecret: boolean; hasCertificate: boolean };
 
 /** Every endpoint that differs from the defaults. */

@@ -15,7 +15,7 @@ import type { NewEvent } from './plan-acceptance.ts';
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
 const MAX_TICKS = 5;
-/** As many deliveries as one destination takes in a few milliseconds. */
+/** The number of deliveries that one destination takes in a few milliseconds. */
 const SHORT_QUEUE = 64;
 const MAX_TICKS_FOR_QUEUE = 16;
 
@@ -29,9 +29,9 @@ type Waiting = {
 type Lane = string | null;
 const ALL_ENTITIES = null;
 
-/** Who is told of what was committed. */
+/** Callbacks after a commit, and the dispatcher. */
 export type AcceptQueueOptions = {
-  /** Where something waits to be claimed, and since when by the database's clock. */
+  /** Destinations with deliveries to claim, and since when by the database clock. */
   onDue: (due: ReadonlySet<DestinationKey>, nowMs: number) => void;
   /** Each event that is new, with the destination of each of its deliveries. */
   onAccepted?: (entityId: string, destinations: readonly DestinationKey[]) => void;
@@ -78,8 +78,8 @@ export class AcceptQueue {
   }
 
   /**
-   * Events that keep their order, in a transaction of their own with what else belongs into it. Returns the results of the
-   * first events, as many as one transaction has room for.
+   * Accepts events in order, in a separate transaction together with the statements of `also`. Returns the results of
+   * the first events, as many as one transaction can take.
    */
   async acceptInOrder(
     events: readonly NewEvent[],
@@ -105,8 +105,8 @@ export class AcceptQueue {
   }
 
   /**
-   * Requests that have arrived join the group, as long as each tick of the event loop brings some: SQLite's commit stops
-   * that loop, and a group of one costs as much as a group of many.
+   * Requests that have arrived join the group, as long as each tick of the event loop brings some. A commit of SQLite
+   * blocks that loop, and a group of one costs as much as a group of many.
    */
   async #gather(entity: string | undefined): Promise<void> {
     let gathered = 0;
@@ -144,7 +144,8 @@ export class AcceptQueue {
     } catch (error) {
       const isUnavailable = error instanceof StoreUnavailableError && !(error.cause instanceof HeadChangedError);
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
-      // The store refuses one of them, or the webhooks of one change all the time: each alone, so that only that one fails.
+      // The database rejects one of the events, or the webhooks of one change all the time. Each event is then accepted
+      // alone, so that only that one fails.
       else for (const member of group) await this.#commit([member]);
       return group.length;
     }

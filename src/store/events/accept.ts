@@ -52,18 +52,21 @@ import { findReceivers } from './receivers.ts';
 import { type Outdated, outdateRetractions } from './retraction/outdate.ts';
 import { findRetracted, startRetraction } from './retraction/retraction.ts';
 
-/** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
+/** Acceptance: an event and one delivery for each matching webhook, in one transaction. */
 
-/** What a transaction of acceptance came to. Nothing of it counts before the commit. */
+/** The result of an acceptance transaction. Nothing in it counts before the commit. */
 export type AcceptedGroup = {
-  /** In the order of the events; those of a group that was cut short are missing at the end. */
+  /** In the order of the events. If the group was cut short, the results of the last events are missing. */
   results: (Acceptance | DomainError)[];
   /** Slots that were taken at each destination; to be freed when the transaction fails. */
   readonly slots: Map<DestinationKey, number>;
-  /** It has failed and its slots are freed, which may be before its last statement ends: it takes no more of them. */
+  /**
+   * The transaction has failed and its slots are free. Its last statement may still run, but it must not take more
+   * slots.
+   */
   isOver: boolean;
   dispatched: Claimed[];
-  /** Where something waits to be claimed. */
+  /** Destinations with deliveries to claim. */
   due: ReadonlySet<DestinationKey>;
   /** By the database's clock. */
   nowMs: number;
@@ -102,7 +105,7 @@ export async function acceptEvents(
   const startedMs = performance.now();
   const { receivers, nowMs, isListened } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
-  // One that supersedes another, or would be superseded by it, begins the next group.
+  // If an event supersedes an earlier one of the group, or would be superseded by it, it begins the next group.
   const roles = new Roles();
   const incoming: Incoming[] = [];
   const most = dialect.limits.deliveries;
@@ -176,7 +179,7 @@ function restAfter(part: readonly Receiver[]): Rest {
   return { afterNo: last?.webhookNo ?? 0, revision: last?.registryRevision ?? 0 };
 }
 
-/** Only those that were taken: a destination without any is not to be freed. */
+/** Notes only the slots that were taken: a destination without any must not be freed. */
 function reserveSlots(
   { slots, isOver }: AcceptedGroup,
   directDispatch: DirectDispatch,
@@ -189,13 +192,16 @@ function reserveSlots(
   }
 }
 
-/** All of them, or the first ones of one entity where the tables are distributed. */
+/** The events of one transaction: all of them, or the first events of one entity if the tables are distributed. */
 function ofOneTransaction({ isDistributed }: Dialect, events: readonly NewEvent[]): readonly NewEvent[] {
   const end = isDistributed ? events.findIndex(({ entityId }) => entityId !== events[0]?.entityId) : -1;
   return end === -1 ? events : events.slice(0, end);
 }
 
-/** Its deliveries are made later: those of a retraction by a task, those of a held event as its transaction becomes final. */
+/**
+ * For an event whose deliveries are created later. A task creates a retraction's deliveries. A held event gets its
+ * deliveries as its transaction becomes final.
+ */
 async function withoutReceivers(
   queries: Queries,
   dialect: Dialect,
@@ -213,7 +219,7 @@ async function withoutReceivers(
   return { ...none, deliveries: retracted.told, retracted };
 }
 
-/** What goes on after the commit is a row from the commit on. */
+/** Stores the follow-up work of an event as rows of the same commit. */
 async function beginLater(
   queries: Queries,
   dialect: Dialect,
@@ -308,7 +314,7 @@ const insertPlacedText = textByRows(
     values ${valuesList(rows, 16)}`,
 );
 
-/** What is written in the same transaction as the deliveries. */
+/** Rows that are written in the same transaction as the deliveries. */
 type Along = {
   readonly events?: readonly Incoming[];
   readonly promoted?: readonly Promotion[];
@@ -316,8 +322,8 @@ type Along = {
 };
 
 /**
- * With the counters and the heads that go with them, and with what the events store that came with them. The numbers are
- * last, because other instances wait for the same ones.
+ * Inserts deliveries with their counters and heads, and the rows in `along`. Sequence numbers are taken last, because
+ * other instances wait for the same counters.
  */
 export async function insertDeliveries(
   queries: Queries,

@@ -10,7 +10,7 @@ import type { NewEvent } from './plan-acceptance.ts';
 export type Acceptance = {
   eventId: string;
   deliveries: number;
-  /** The event that had made this one pointless before it came; it is kept, and not delivered. */
+  /** The event that superseded this one on arrival. This one is stored, and not delivered. */
   supersededBy: string | null;
   repeated: boolean;
 };
@@ -38,7 +38,7 @@ export async function repeatAcceptance(
   return { eventId, deliveries: Number(deliveries), supersededBy, repeated: true };
 }
 
-/** The number of the event that callers know by this id, or null where there is none. */
+/** The number of the event that callers know by this id, or null if there is none. */
 export async function findEventNo(
   queries: Pick<Queries, 'get'>,
   dialect: Dialect,

@@ -15,7 +15,7 @@ export type EventTask = Task & { readonly eventNo: SqlUuid; readonly dueMs: numb
 /** `revision` names the registry that the task walks. Its keys keep its deliveries behind those of earlier tasks. */
 export type NewEventTask = {
   readonly kind: TaskKind;
-  readonly event: Pick<NewEvent, 'entityId' | 'agreementId' | 'factKey' | 'finality' | 'seenRevision'>;
+  readonly event: Pick<NewEvent, 'entityId' | 'agreementId' | 'factKey' | 'finality' | 'seenRevision' | 'ruleAmount'>;
   readonly eventNo: string;
   /** The event itself, or the event that it retracts. */
   readonly subject?: SqlUuid;
@@ -33,11 +33,11 @@ export function startEventTask(
   dialect: Dialect,
   { event, eventNo: hex, ...task }: NewEventTask,
 ): Promise<boolean> {
-  const { entityId, agreementId = null, factKey = null, finality, seenRevision } = event;
+  const { entityId, agreementId = null, factKey = null, finality, seenRevision, ruleAmount } = event;
   const orderedBy = agreementId ?? factKey;
   const eventNo = dialect.bindUuid(hex);
   const row = {
-    ...{ entityId, eventNo, subject: eventNo, finality, seenRevision, phase: 'making', ...task },
+    ...{ entityId, eventNo, subject: eventNo, finality, seenRevision, ruleAmount, phase: 'making', ...task },
     orderKey: orderedBy === null ? null : hashKey(dialect, orderedBy),
     factKey: factKey === null ? null : hashKey(dialect, factKey),
   };
@@ -66,7 +66,10 @@ export function subjectsOfTask(
   return { agreement: isPayment ? null : orderKey, payment: factKey };
 }
 
-/** Those of endpoints that keep order wait for what came before the event, and what came after it waits for them. */
+/**
+ * Deliveries to endpoints with ordering wait for deliveries of earlier events. Deliveries of later events wait for
+ * them.
+ */
 export async function takeTurnsOfRest(
   queries: Queries,
   dialect: Dialect,

@@ -70,15 +70,16 @@ async function keepMissing(
 /** The body is read only for webhooks with a filter. */
 async function keepWanting(
   queries: Queries,
-  { entity, entityId, eventNo, finality }: EventTask,
+  { entity, entityId, eventNo, finality, ruleAmount }: EventTask,
   { event: kind }: Event,
   receivers: readonly Receiver[],
 ): Promise<readonly Receiver[]> {
   const isFiltered = receivers.some(({ filterHash }) => filterHash !== null);
-  if (!isFiltered) return wantedBy(queries, { entityId, event: kind, body: '', finality }, receivers);
+  const wanted = { entityId, event: kind, finality, ruleAmount };
+  if (!isFiltered) return wantedBy(queries, { ...wanted, body: '' }, receivers);
   const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
     entity,
     eventNo,
   ]);
-  return event === undefined ? [] : wantedBy(queries, { entityId, event: kind, body: event.body, finality }, receivers);
+  return event === undefined ? [] : wantedBy(queries, { ...wanted, body: event.body }, receivers);
 }

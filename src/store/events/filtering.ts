@@ -1,8 +1,9 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
+import { finalityFor } from '../../domain/chain/finality-by-amount.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Queries } from '../database/database.ts';
-import { Columns, integer, Parameters, type RowOf, readInteger, text } from '../database/sql.ts';
+import { Columns, chunks, integer, Parameters, type RowOf, readInteger, text } from '../database/sql.ts';
 import { parseFilter, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './plan-acceptance.ts';
 import { WorkPace } from './work-pace.ts';
@@ -16,7 +17,7 @@ type Kept = { readonly bytes: number; readonly filter: CompiledFilter };
 /** By entity and hash of the text, so that nothing that is kept here can be out of date. */
 const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
-type Filtered = Pick<NewEvent, 'entityId' | 'event' | 'body' | 'finality'>;
+type Filtered = Pick<NewEvent, 'entityId' | 'event' | 'body' | 'finality' | 'ruleAmount'>;
 
 /** The payload of each event, so that its fields are read once for all statements of its acceptance. */
 const payloads = new WeakMap<Filtered, Payload>();
@@ -27,15 +28,17 @@ function payloadOf(event: Filtered): Payload {
   return payload;
 }
 
-/** Returns the webhooks with the finality of the event whose filters accept it. */
-export async function wantedBy(
+type WithOptions = Pick<Receiver, 'finality' | 'filterHash'>;
+
+/** Returns the webhooks that want the finality of the event and whose filters accept it. */
+export async function wantedBy<Webhook extends WithOptions>(
   queries: Queries,
   event: Filtered,
-  found: readonly Receiver[],
+  found: readonly Webhook[],
   pace = new WorkPace(),
-): Promise<readonly Receiver[]> {
+): Promise<readonly Webhook[]> {
   const { entityId, finality = null } = event;
-  const receivers = finality === null ? found : withFinality(found, event.event, finality);
+  const receivers = finality === null ? found : withFinality(found, event, finality);
   if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
   const filters = await loadFilters(
     queries,
@@ -44,7 +47,7 @@ export async function wantedBy(
     pace,
   );
   const payload = payloadOf(event);
-  const wanted: Receiver[] = [];
+  const wanted: Webhook[] = [];
   await pace.forEach(receivers, (receiver) => {
     const filter = receiver.filterHash === null ? undefined : filters.get(receiver.filterHash);
     if (filter === undefined || payload.matches(filter)) wanted.push(receiver);
@@ -52,44 +55,82 @@ export async function wantedBy(
   return wanted;
 }
 
-function withFinality(receivers: readonly Receiver[], event: string, finality: string): readonly Receiver[] {
+function withFinality<Webhook extends WithOptions>(
+  receivers: readonly Webhook[],
+  { event, ruleAmount = null }: Filtered,
+  finality: string,
+): readonly Webhook[] {
   const byDefault = finalityText(defaultFinality(event));
-  return receivers.filter((receiver) => (receiver.finality ?? byDefault) === finality);
+  // Many webhooks share a finality, and reading rules takes longer than a look-up.
+  const levels = new Map<string, string>();
+  return receivers.filter((receiver) => {
+    const stored = receiver.finality ?? byDefault;
+    const level = levels.get(stored) ?? finalityFor(stored, ruleAmount);
+    levels.set(stored, level);
+    return level === finality;
+  });
+}
+
+const rulesColumns = new Columns({ finality: text('finality') });
+
+/** The stored rules by amount that want the finality of the event. */
+async function readRulesFor(queries: Queries, event: NewEvent): Promise<string[]> {
+  const { entityId, networkId, event: kind, finality, ruleAmount = null } = event;
+  const rows = await rulesColumns.all(
+    queries,
+    `select distinct ${rulesColumns.list} from webhooks
+     where entity_id = $1 and network_id = $2 and event = $3 and finality is not null and finality like '{%'`,
+    [entityId, networkId, kind],
+  );
+  return rows.flatMap((row) => (finalityFor(row.finality, ruleAmount) === finality ? row.finality : []));
+}
+
+/** Some of the stored finalities, so that a statement has few parameters; null for any finality. */
+type StoredFinalities = readonly string[] | null;
+
+/** Every webhook that wants the finality of the event has one of these. */
+async function finalitiesFor(queries: Queries, event: NewEvent): Promise<StoredFinalities[]> {
+  if (event.finality == null) return [null];
+  return [...chunks([event.finality, ...(await readRulesFor(queries, event))])];
 }
 
 const groupColumns = new Columns({ filterHash: text('filter_hash'), webhooks: integer('count(*)') });
 
-/** The webhooks for a network and event that have the finality of the event. */
-function webhooksFor(event: NewEvent, parameters: Parameters): string {
-  const { entityId, networkId, event: kind, finality = null } = event;
+/** The webhooks for the network and the kind of an event that have one of these finalities. */
+function webhooksFor(event: NewEvent, finalities: StoredFinalities, parameters: Parameters): string {
+  const { entityId, networkId, event: kind } = event;
   const cell = [
     `entity_id = ${parameters.bind(entityId)}`,
     `network_id = ${parameters.bind(networkId)}`,
     `event = ${parameters.bind(kind)}`,
   ];
-  if (finality !== null) {
-    const byDefault = finality === finalityText(defaultFinality(kind)) ? 'or finality is null' : '';
-    cell.push(`(finality = ${parameters.bind(finality)} ${byDefault})`);
+  if (finalities !== null) {
+    const byDefault = finalities.includes(finalityText(defaultFinality(kind))) ? 'or finality is null' : '';
+    cell.push(`(finality in ${parameters.list(finalities)} ${byDefault})`);
   }
   return `from webhooks where ${cell.join(' and ')}`;
 }
 
 /** How many webhooks an event goes to in all. */
 export async function countReceivers(queries: Queries, event: NewEvent): Promise<number> {
-  const parameters = new Parameters();
-  const all = await readInteger(queries, 'count(*)', webhooksFor(event, parameters), parameters.values);
-  return all - (await countUnwanted(queries, event));
+  let receivers = 0;
+  for (const finalities of await finalitiesFor(queries, event)) {
+    const parameters = new Parameters();
+    const all = await readInteger(queries, 'count(*)', webhooksFor(event, finalities, parameters), parameters.values);
+    receivers += all - (await countUnwanted(queries, event, finalities));
+  }
+  return receivers;
 }
 
 /** Filters that one statement reads: SQLite runs it on the event loop, within two milliseconds. */
 const FILTERS_PER_READ = 500;
 
-async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
+async function countUnwanted(queries: Queries, event: NewEvent, finalities: StoredFinalities): Promise<number> {
   const pace = new WorkPace();
   const payload = payloadOf(event);
   let unwanted = 0;
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const groups = await readFilterGroups(queries, event, after);
+    const groups = await readFilterGroups(queries, event, finalities, after);
     const hashes = groups.map(({ filterHash }) => filterHash);
     const filters = await loadFilters(queries, event.entityId, hashes, pace);
     await pace.forEach(groups, ({ filterHash, webhooks }) => {
@@ -102,9 +143,14 @@ async function countUnwanted(queries: Queries, event: NewEvent): Promise<number>
 }
 
 /** The next filters in the order of their hashes, each with the number of webhooks that have it. */
-function readFilterGroups(queries: Queries, event: NewEvent, after: string): Promise<RowOf<typeof groupColumns>[]> {
+function readFilterGroups(
+  queries: Queries,
+  event: NewEvent,
+  finalities: StoredFinalities,
+  after: string,
+): Promise<RowOf<typeof groupColumns>[]> {
   const parameters = new Parameters();
-  const webhooks = webhooksFor(event, parameters);
+  const webhooks = webhooksFor(event, finalities, parameters);
   return groupColumns.all(
     queries,
     `select ${groupColumns.list} ${webhooks} and filter_hash is not null and filter_hash > ${parameters.bind(after)}

@@ -15,9 +15,9 @@ import { nameOfEvent } from './event-ids.ts';
 import { type Incoming, type Order, type Receiver, roleOfEvent, WITHOUT_ORDER } from './plan-acceptance.ts';
 import { endOutdated, type Outdated } from './retraction/outdate.ts';
 
-/** What acceptance does for order and supersession. An event that has no part in either costs no statement here. */
+/** Order and supersession during acceptance. An event without a part in either costs no statement here. */
 
-/** Under the locks of what the events are about and of their order keys, in this order. */
+/** Locks the subjects of the events, then their order keys. */
 export async function takeTurns(
   queries: Queries,
   dialect: Dialect,
@@ -60,8 +60,8 @@ export async function takeTurns(
 const wantedColumns = webhookCountTable.pick(['entityId', 'event']);
 
 /**
- * Payments are noted only where the entity has a webhook for reminders: for all others a row for every payment would be written
- * and never read.
+ * Payments are noted only if the entity has a webhook for reminders. For all other entities, the row of a payment would
+ * never be read.
  */
 async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Incoming[]): Promise<RoleOfEvent[]> {
   const found = fresh.flatMap(({ event, eventNo }) => {
@@ -129,8 +129,8 @@ const taskColumns = new Columns({
 });
 
 /**
- * Where a task still makes deliveries of an event with the same order key, all deliveries of the later one are made by a task
- * too: tasks of one key run one after another.
+ * If a task still creates deliveries of an event with the same order key, a task also creates all deliveries of the
+ * later event. Tasks with the same key run one after another.
  */
 async function queueBehindFanOuts(
   queries: Queries,

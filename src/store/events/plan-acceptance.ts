@@ -1,3 +1,4 @@
+import type { InvoiceState } from '../../domain/chain/invoices/invoice-state.ts';
 import type { DomainError } from '../../domain/errors.ts';
 import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
@@ -12,24 +13,28 @@ import type { Returned } from './retraction/outdate.ts';
 
 export type NewEvent = {
   entityId: string;
-  /** Null where the sender gave none: the event is then named after its number. */
+  /** Null if the sender gave none. The id is then made from the event's number. */
   eventId: string | null;
   event: string;
   networkId: number;
   /** A JSON object, byte for byte as it was sent. */
   body: string;
-  /** What it is about, where its payload says so. */
+  /** The agreement and the transfer, if the payload names them. */
   agreementId?: string | null;
   transferId?: string | null;
-  /** Only webhooks that had this finality at `seenRevision` get it; all of them if it is null. */
+  /** Only webhooks that wanted this finality at `seenRevision` get it; all of them if it is null. */
   finality?: string | null;
+  /** The amount that webhooks with rules compare (`domain/chain/finality-by-amount.ts`). */
+  ruleAmount?: string | null;
   seenRevision?: number | null;
   /** Events with the same one are kept in order at every endpoint. */
   factKey?: string | null;
-  /** The id of the event that it takes back: it goes to those who were told of that one. */
+  /** The id of the event that this one retracts. The retraction goes to the receivers that may have that event. */
   retracts?: string | null;
   /** The round of the event that it retracts; 0 unless that event was held. */
   round?: number;
+  /** The state of its invoice, if it is an event of an invoice. */
+  invoiceState?: InvoiceState | null;
   /** The payment that it describes, of which retractions may have been published before. */
   returned?: Returned | null;
   /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
@@ -57,36 +62,36 @@ export type Receiver = {
   isBlocked: boolean;
   generation: number;
   failingSinceMs: number | null;
-  /** Of the entity: a new one means that its signing secrets may have changed. */
+  /** The entity's revision. A new one means that its signing secrets may have changed. */
   revision: number;
   /** The state of the entity's registry that this row belongs to: `entities.revision`. */
   registryRevision: number;
-  /** Null where it has the default of its event kind. */
+  /** A stored finality; null if the webhook has the default of its event kind. */
   finality: string | null;
-  /** Of the filter by which it may not want the event; null where it wants every one. */
+  /** Hash of the filter that may reject the event. Null if the webhook has no filter. */
   filterHash: string | null;
 };
 
-/** The event that a retraction takes back. */
+/** The event that a retraction withdraws. */
 export type RetractedEvent = {
   readonly no: SqlUuid;
   readonly event: string;
   readonly agreementId: string | null;
   readonly transferId: string | null;
-  /** How many webhooks were told of it. */
+  /** How many webhooks may have received it. */
   readonly told: number;
 };
 
 export type Incoming = {
   readonly event: NewEvent;
   readonly eventNo: string;
-  /** Those whose deliveries are made in this transaction. */
+  /** Receivers whose deliveries are created in this transaction. */
   readonly receivers: readonly Receiver[];
   /** All of its deliveries, including those that a task makes. */
   readonly deliveries: number;
-  /** Where a task continues; null if this transaction makes all deliveries. */
+  /** The position at which a task continues. Null if this transaction creates all deliveries. */
   readonly rest: Rest | null;
-  /** The event that a retraction takes back. */
+  /** The event that a retraction withdraws. */
   readonly retracted?: RetractedEvent;
   /** Why the event cannot be accepted. */
   readonly rejected?: DomainError;
@@ -102,13 +107,13 @@ export type QueuedDelivery = {
   receiver: Receiver;
   createdAtMs: number;
   dueMs: number;
-  /** Zero where no instance holds it. */
+  /** Zero if no instance has claimed it. */
   leaseMs: number;
   /** Given with the insertion. */
   sequence: number | null;
-  /** Its place in the order of its key; null without a key. */
+  /** Position in the order of its key. Null without a key. */
   place: Place | null;
-  /** Where this process dispatches it. */
+  /** The claim if this process dispatches the delivery. */
   claim: Claimed | null;
 };
 
@@ -116,13 +121,13 @@ export type AcceptancePlan = {
   rows: QueuedDelivery[];
   /** Stored as claimed by this process, which sends them as soon as they are committed. */
   dispatched: Claimed[];
-  /** Where something waits to be claimed. */
+  /** Destinations with deliveries to claim. */
   due: Set<DestinationKey>;
 };
 
 export type Moment = {
   nowMs: number;
-  /** How long what is dispatched directly stays with this process. */
+  /** The lease of directly dispatched deliveries. */
   leaseMs: number;
   /** The same moment by the clock of this process, from which latency is measured. */
   acceptedAtMs: number;
@@ -131,8 +136,8 @@ export type Moment = {
 };
 
 /**
- * As many of the first events as make up one transaction; always at least one, of which the rest may follow. One that may
- * not join those before it begins the next.
+ * Takes the first events that fit into one transaction. The first event always fits: a task creates its remaining
+ * deliveries. An event that may not join the ones before it begins the next transaction.
  */
 export function cutByDeliveries(
   events: readonly NewEvent[],
@@ -151,7 +156,7 @@ export function cutByDeliveries(
   return taken;
 }
 
-/** What a webhook is registered for: events of one cell go to the same webhooks. */
+/** Key of a cell: all events of one cell go to the same webhooks. */
 export function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {
   return `${entityId} ${networkId} ${event}`;
 }
@@ -164,25 +169,30 @@ export const WITHOUT_ORDER: Turns = () => null;
 export type Order = {
   /** The events that get deliveries, or a task for them. */
   readonly accepted: readonly Incoming[];
-  /** By the number of an event that was pointless when it came: the id of the one that had made it so. */
+  /** By the number of an event that was superseded on arrival: the id of the event that superseded it. */
   readonly supersededBy: ReadonlyMap<string, string>;
   readonly turns: Turns;
-  /** Deliveries that have their turn because one before them was superseded. */
+  /** Deliveries that are next in their order key, because one before them was superseded. */
   readonly promoted: readonly Promotion[];
 };
 
-/** For events that say nothing of what they are about, so that no other can be about the same. */
+/** The order of events without a subject: none of them waits for another. */
 export function withoutOrder(accepted: readonly Incoming[]): Order {
   return { accepted, supersededBy: new Map(), turns: WITHOUT_ORDER, promoted: [] };
 }
 
-/** Whether another event may be about the same, so that they have an order. */
+/** Whether the event has a subject, so that it may have an order with other events. */
 export function hasSubject({ agreementId = null, transferId = null, factKey = null }: NewEvent): boolean {
   return agreementId !== null || transferId !== null || factKey !== null;
 }
 
-export function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent): Role | null {
-  return roleOf(event, { agreementId, transferId });
+export function roleOfEvent({
+  event,
+  agreementId = null,
+  transferId = null,
+  invoiceState = null,
+}: NewEvent): Role | null {
+  return roleOf(event, { agreementId, transferId }, invoiceState);
 }
 
 /** Which parts the events of one transaction have in the rules: none supersedes another, and a retraction is alone. */
@@ -191,7 +201,7 @@ export class Roles {
   #size = 0;
   #isClosed = false;
 
-  /** False where the event has to begin a transaction of its own. */
+  /** False if the event must begin another transaction. */
   add(event: NewEvent): boolean {
     const isAlone = event.retracts != null;
     if (this.#isClosed || (isAlone && this.#size > 0)) return false;
@@ -288,7 +298,7 @@ export function planFanOut(
   }));
 }
 
-/** Acceptance is the first claim of what it dispatches. */
+/** Acceptance counts as the first claim of a directly dispatched delivery. */
 export const FIRST_TOKEN = 1;
 
 function firstClaim({ event, eventNo }: Incoming, { receiver, hex, place }: QueuedDelivery, moment: Moment): Claimed {

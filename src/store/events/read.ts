@@ -32,7 +32,7 @@ import { findEventNo } from './event-ids.ts';
 import { findEventsAbout } from './subjects.ts';
 import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatchedAmong } from './unmatched.ts';
 
-/** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
+/** Reads accepted events. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
 /** A retraction can be outdated too, but not retracted. */
 export const RETRACTED_BY = `case when event <> '${RETRACTION}' then outdated_by end`;
@@ -55,7 +55,7 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** What a list is of; `nos` are set where it is of these events alone. */
+/** The filter of a list. `nos` is set if the list contains only these events. */
 type Scope = {
   entityId: string;
   entity: SqlUuid;
@@ -126,7 +126,7 @@ async function keepTransaction(
   return nos === null ? events : nos.filter((no) => events.includes(no));
 }
 
-/** The event that has the text as its id, or else those of the transfer or of the agreement that has it. */
+/** The event with this id. If there is none, the events of the transfer or of the agreement with this id. */
 async function findByText(
   queries: Queries,
   dialect: Dialect,
@@ -260,7 +260,7 @@ async function readNumbers(
 /** Up to here, a list without a filter is walked faster than its counters are read. */
 const NEAR = 1_000;
 
-/** Where a page lies, by whole hours of the counters; the part of an hour that a range of dates cuts is counted. */
+/** Finds a page by the hourly counters. If a range of dates cuts an hour, the rows in that part are counted. */
 async function findBuckets(
   queries: Queries,
   dialect: Dialect,
@@ -334,11 +334,12 @@ function toEvent(
 const sourceColumns = new Columns({
   body: text('body'),
   factId: nullable(
-    text('(select f.fact_id from fact_events f where f.entity_id = $3 and f.event_no = events.no limit 1)'),
+    text(`(select f.fact_id from fact_events f where f.entity_id = $3 and f.event_no = events.no
+      and f.fact_id like 'fct_%' limit 1)`),
   ),
 });
 
-/** What one delivery shows of its event. Retention may have removed it. */
+/** The body and the payment of a delivery's event. Retention may have removed the event. */
 export async function readSource(
   queries: Queries,
   dialect: Dialect,

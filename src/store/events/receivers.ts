@@ -53,7 +53,7 @@ const receiversText = (dialect: Dialect) =>
   );
 const receiversTexts = new WeakMap<Dialect, (rows: number) => string>();
 
-/** Written after the statement that begins an acceptance: without any listen session, this is all that they cost it. */
+/** Part of the first statement of an acceptance. Without a listen session, this is the whole cost of sessions. */
 const isListened = ({ ofEntity }: Dialect) =>
   `case when exists (select 1 from listen_sessions l where 1 = 1${ofEntity('l')}) then 1 else 0 end as listened`;
 
@@ -86,7 +86,7 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
   const most = dialect.limits.deliveries;
   let read = 0;
   while (read < cells.length && rows.length < most) {
-    // Where the first cells had many webhooks, so few more are read that they would fit.
+    // If the first cells had many webhooks, the next statement reads only as many cells as are likely to fit.
     const usual = Math.max(1, rows.length / Math.max(1, read));
     const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(most / usual));
     const some = cells.slice(read, read + size);

@@ -5,7 +5,7 @@ import { Columns, subjectKey, text, uuid } from '../database/sql.ts';
 
 /** Events by what they are about: a transfer or an agreement. */
 
-/** Of a transfer there are few; of an agreement that has more, its newest are found. */
+/** A transfer has few events. If an agreement has more than these, its newest are found. */
 const MAX_EVENTS = 100;
 
 const SUBJECTS = [

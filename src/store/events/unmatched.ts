@@ -3,9 +3,11 @@ import { Columns, entityKey, integer, Parameters, readInteger } from '../databas
 import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts';
 
 /**
- * Events that reached no webhook. Three kinds of events without deliveries are none of these: one that a later event had
- * superseded before it came, a retraction of what no one was told, and one that may still get deliveries: it is held for a
- * transaction that is not final, or a task makes its deliveries.
+ * Events that reached no webhook. Three kinds of events without deliveries do not count:
+ *
+ * - an event that was superseded on arrival
+ * - a retraction of an event that no webhook received
+ * - an event that may still get deliveries, because it is held for a transaction or a task creates its deliveries
  */
 
 /** As the partial index `events_unmatched` has it, so that a list reads no other events. */
@@ -14,13 +16,15 @@ export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and 
 const IS_TO_BE_TOLD =
   'exists (select 1 from fact_events e where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)';
 
-/** A webhook can count more confirmations than it takes to be final. */
+/** A webhook can count more confirmations than it takes to be final. Rules by amount count with their most confirmations. */
 const IS_COUNTED_ON = `exists (select 1 from webhooks w join chains c on c.network_id = w.network_id
   where w.entity_id = f.entity_id and w.network_id = f.network_id and w.event = f.kind and w.finality is not null
-    and f.block_number - 1 + case when w.finality in ('seen', 'safe', 'final') then 0 else cast(w.finality as bigint) end
-      > coalesce(c.head, 0))`;
+    and f.block_number - 1 + w.most_confirmations > coalesce(c.head, 0))`;
 
-/** `undelivered`: all without deliveries but those superseded and retractions; `unmatched`: those of them that get none. */
+/**
+ * `undelivered`: events without deliveries, except superseded events and retractions. `unmatched`: the undelivered
+ * events that will get no deliveries.
+ */
 export type Match = 'matched' | 'unmatched' | 'undelivered';
 
 /** The condition on a row of `events`. */

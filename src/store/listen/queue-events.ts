@@ -7,7 +7,7 @@ import type { Incoming, NewEvent } from '../events/plan-acceptance.ts';
 import { eventNumbers } from '../new-id.ts';
 import type { Wanted } from './sessions.ts';
 
-/** What acceptance does for listen sessions: a request for each session that wants the event, in the same transaction. */
+/** Queues a request for each listen session that wants an event, in the transaction that accepts the event. */
 
 export const MAX_WAITING_REQUESTS = 1_000;
 
@@ -73,7 +73,7 @@ async function matcherOf(queries: Queries, { hexOf }: Dialect, { entity, id }: S
   return matcher;
 }
 
-/** What is stored was checked before. */
+/** Stored filters were checked before. */
 function toMatcher(stored: string): Matcher {
   const { events = null, networkIds = null, filter = null } = JSON.parse(stored) as Partial<Wanted>;
   const compiled: CompiledFilter | null = filter === null ? null : compileFilter(filter);
@@ -84,7 +84,7 @@ function toMatcher(stored: string): Matcher {
   return { bytes: stored.length, wants };
 }
 
-/** Their ids are those of no delivery: each begins with a number that no event has. */
+/** Request ids never equal a delivery id: each begins with a number that no event has. */
 async function insertRequests(
   queries: Queries,
   { bindUuid }: Dialect,

@@ -19,11 +19,11 @@ export type HandedRequest = {
   readonly body: string;
 };
 
-/** Of the session `$1, $2`, for the reader `$3` at the time `$4`. */
+/** Requests of the session `$1, $2` that the reader `$3` may take at the time `$4`. */
 const AVAILABLE = `from listen_requests where entity_id = $1 and session_id = $2 and done_at_ms is null
   and (reader is null or reader <> $3 or lease_ms <= $4)`;
 
-/** A cheap look, before which nothing has to be taken. */
+/** A cheap check that takes no request. */
 export async function hasRequests(db: Database, { entity, id }: SessionKey, reader: SqlUuid): Promise<boolean> {
   const available = AVAILABLE.replace('$4', db.dialect.nowMs);
   return (await db.get(`select 1 as found ${available} limit 1`, [entity, id, reader])) !== undefined;
@@ -32,7 +32,7 @@ export async function hasRequests(db: Database, { entity, id }: SessionKey, read
 const availableColumns = new Columns({ id: uuid('id'), eventNo: uuid('event_no'), attempt: integer('attempt') });
 const eventColumns = new Columns({ eventId: nullable(text('event_id')), body: text('body') });
 
-/** The oldest that the reader does not have; null where it is not the newest reader of the session any more. */
+/** Takes the oldest requests that the reader does not have. Null if the session has a newer reader. */
 export function takeRequests(
   db: Database,
   { entity, id }: SessionKey,

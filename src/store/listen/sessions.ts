@@ -10,12 +10,12 @@ import type { SecretBox } from '../tenants/secret-box.ts';
 import { checkSecretsOpen } from '../tenants/signing-keys.ts';
 
 /**
- * Listen sessions: events for a program without a public URL, which reads them from the server. A session is no webhook, and
- * nothing that counts, lists or limits webhooks and deliveries knows of it.
+ * Listen sessions: events for a program without a public URL, which reads them from the server. Sessions are not
+ * webhooks: lists, counts and limits of webhooks and deliveries do not include them.
  *
  * made ── a reader connects ⇄ reader lost ──► 60 s without a reader, or deleted: ended ──► removed in steps
  *
- * Locks: the row of a session before those of its requests. Acceptance takes it after all of its other locks.
+ * Locks: the row of a session before the rows of its requests. Acceptance locks it after all of its other rows.
  */
 
 const MAX_SESSIONS = 5;
@@ -32,7 +32,7 @@ export type Wanted = {
 
 export type NewSession = { readonly sessionId: string; readonly secret: string };
 
-/** Null for a text that is the id of no session. */
+/** Null if the text is not the id of a session. */
 export function sessionKey(dialect: Dialect, entityId: string, sessionId: string): SessionKey | null {
   const hex = hexOfId('lst', sessionId);
   return hex === null ? null : { entity: entityKey(dialect, entityId), id: dialect.bindUuid(hex) };
@@ -107,8 +107,8 @@ const sealedColumns = new Columns({
 });
 
 /**
- * Makes this connection the reader of the session, and returns what its requests are signed with; null where there is no such
- * session. What the reader before it was handed and has not reported, this one is handed again.
+ * Makes this connection the reader of the session, and returns the secret that signs its requests. Null if there is no
+ * such session. Requests that the previous reader has not reported are handed out again.
  */
 export function connectReader(
   db: Database,
@@ -140,7 +140,7 @@ export async function renewReader(db: Database, { entity, id }: SessionKey, read
 
 const stateColumns = new Columns({ dropped: integer('dropped') });
 
-/** How many requests the session has dropped in its life; null for a reader that is not the newest, or of no session. */
+/** How many requests the session has dropped in its life. Null if the session has a newer reader, or does not exist. */
 export async function readDropped(
   queries: Pick<Queries, 'get'>,
   { entity, id }: SessionKey,

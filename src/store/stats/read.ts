@@ -21,6 +21,7 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import { statsTable } from '../tables.ts';
+import { type DestinationState, QUIET, rankOf, readDestinationStates } from './destination-states.ts';
 
 export type StatsRow = RowOf<typeof statsTable>;
 
@@ -37,7 +38,7 @@ const addText = ({ addCounts }: Dialect) =>
   );
 const addTexts = new WeakMap<Dialect, ReturnType<typeof addText>>();
 
-/** Adds to what is stored. Every process has to bring the rows in the same order, or two of them could deadlock. */
+/** Adds rows to the stored sums. Every process must bring the rows in the same order, or two of them could deadlock. */
 export async function addStats(queries: Queries, dialect: Dialect, rows: readonly StatsRow[]): Promise<void> {
   const text = addTexts.get(dialect) ?? addText(dialect);
   addTexts.set(dialect, text);
@@ -64,6 +65,8 @@ export async function readStats(
   const single = destination === undefined || inAll.size === 0 ? [] : [[destination, inAll] as const];
   const hours = wholeHours(range);
   const destinations = destination === undefined ? await readDestinations(reads, entity, hours) : new Map(single);
+  const states = await readDestinationStates(reads, db.dialect, entity);
+  addTroubled(destinations, states, destination);
   const withEvents = (tally: Tally) => ({
     events: destination === undefined ? (tally.get(SLOTS.events) ?? 0) : null,
     ...figuresOf(tally),
@@ -76,7 +79,7 @@ export async function readStats(
     totalDestinations: destinations.size,
     destinationsDateStart: hours.startS,
     destinationsDateEnd: hours.endS,
-    destinations: firstOf(destinations, order),
+    destinations: firstOf(destinations, states, order),
   };
 }
 
@@ -103,7 +106,7 @@ async function readIntervals(
   return intervals;
 }
 
-/** As many rows as are read and added up within some milliseconds: on SQLite, all other long reads wait for that. */
+/** Rows that can be read and summed within some milliseconds. On SQLite, all other long reads wait for that. */
 const ROWS_PER_READ = 10_000;
 
 /** The counts of all rows of a destination, one after the other; `rows` says how many they are. */
@@ -181,12 +184,35 @@ function addTo(tally: Tally, counts: Tally): void {
   for (const [slot, total] of counts) tally.set(slot, (tally.get(slot) ?? 0) + total);
 }
 
-function firstOf(destinations: ReadonlyMap<string, Tally>, order: DestinationOrder): Stats['destinations'] {
-  const all = [...destinations].map(([destination, tally]) => ({ destination, ...figuresOf(tally) }));
-  const traffic = ({ accepted, delivered, failed }: (typeof all)[number]) => accepted + delivered + failed;
+/** Lists a receiver that is not active, or for which deliveries wait, even if the range has no figures of it. */
+function addTroubled(
+  destinations: Map<string, Tally>,
+  states: ReadonlyMap<string, DestinationState>,
+  only: string | undefined,
+): void {
+  for (const [destination, { state, waiting }] of states) {
+    const isQuiet = state === 'active' && waiting === 0;
+    const isWanted = only === undefined || only === destination;
+    if (isWanted && !isQuiet && !destinations.has(destination)) destinations.set(destination, new Map());
+  }
+}
+
+function firstOf(
+  destinations: ReadonlyMap<string, Tally>,
+  states: ReadonlyMap<string, DestinationState>,
+  order: DestinationOrder,
+): Stats['destinations'] {
+  const all = [...destinations].map(([destination, tally]) => {
+    return { destination, ...(states.get(destination) ?? QUIET), ...figuresOf(tally) };
+  });
+  type Figures = (typeof all)[number];
+  const traffic = ({ accepted, delivered, failed }: Figures) => accepted + delivered + failed;
   const byName = (a: string, b: string) => (a < b ? -1 : 1);
-  const failures = ({ failedAttempts }: (typeof all)[number]) => (order === 'failures' ? failedAttempts : 0);
-  all.sort((a, b) => failures(b) - failures(a) || traffic(b) - traffic(a) || byName(a.destination, b.destination));
+  const byTrouble = (a: Figures, b: Figures) => rankOf(a) - rankOf(b) || b.failedAttempts - a.failedAttempts;
+  all.sort(
+    (a, b) =>
+      (order === 'failures' ? byTrouble(a, b) : 0) || traffic(b) - traffic(a) || byName(a.destination, b.destination),
+  );
   return all.slice(0, MAX_DESTINATIONS_SHOWN);
 }
 

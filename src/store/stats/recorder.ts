@@ -10,7 +10,7 @@ import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
 const MAX_CELLS = 50_000;
 /** Few enough that no other write is delayed noticeably. */
 const ROWS_PER_TRANSACTION = 500;
-/** Room for every slot, also those below zero, in a key that is a single number. */
+/** Room for every slot, including slots below zero, in a key that is a single number. */
 const SLOTS_PER_MINUTE = 256;
 const LOWEST_SLOT = -8;
 

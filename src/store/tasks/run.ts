@@ -1,10 +1,12 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
+import { dropBookStep } from '../chain/addresses/drop.ts';
 import { alertStep } from '../chain/halt.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, SqlUuid, SqlValue } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, entityKey, integer, uuid } from '../database/sql.ts';
 import { cancelStep } from '../deliveries/cancel.ts';
+import { supersedeStep } from '../deliveries/order/supersede-task.ts';
 import { redeliverStep } from '../deliveries/redeliver/bulk.ts';
 import { fanOutStep } from '../events/fan-out.ts';
 import type { EventTask } from '../events/fan-out-task.ts';
@@ -17,11 +19,13 @@ import { BACKOFF_MS, ENDED, MAX_BACKOFF_MS, type Step, type StepTools, type Task
 const STEPS: Readonly<Record<TaskKind, Step>> = {
   fan_out: ofEvent(fanOutStep),
   release: ofEvent(fanOutStep),
+  supersede: supersedeStep,
   retract: ofEvent(retractStep),
   cancel: cancelStep,
   redeliver: redeliverStep,
   alert: alertStep,
   end_session: endSessionStep,
+  drop_book: dropBookStep,
 };
 
 function ofEvent(step: Step<EventTask>): Step {

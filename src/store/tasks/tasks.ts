@@ -12,6 +12,8 @@ import { taskTable } from '../tables.ts';
  * |---------|---------------------|------------------------------------------------------|------------------------------------|
  * | fan_out | event               | `making`: the last webhook                           | the walk over the webhooks is done |
  * | release | held event, round   | `making`: the last webhook                           | the walk over the webhooks is done |
+ * | supersede | superseded event  | `ending`: the event that superseded it               | the queue has no delivery of the   |
+ * |         |                     |                                                      | event                              |
  * | retract | event, round        | `making`: the last delivery; then `ending`           | the queue has no delivery of the   |
  * |         |                     |                                                      | round                              |
  * | cancel  | queue of a deleted  | `emptying`; then `watching`: when the queue was      | the queue was empty for a day      |
@@ -20,6 +22,8 @@ import { taskTable } from '../tables.ts';
  * | alert   | halted network      | `alerting`: the last entity                          | every entity with a source and a   |
  * |         |                     |                                                      | URL for alerts has its alert       |
  * | end_session | listen session  | `removing`                                           | its requests are gone              |
+ * | drop_book | source that was   | `removing`: the network and the source               | its address book is gone           |
+ * |         | deleted             |                                                      |                                    |
  *
  * A network has no entity, so the `entity` of its task is made of the number of the network.
  *
@@ -40,7 +44,7 @@ export const MAX_BACKOFF_MS = 60_000;
 const COLUMNS = [
   ...(['entity', 'no', 'subject', 'eventNo', 'afterNo', 'orderKey', 'factKey', 'waitMs', 'dueMs'] as const),
   ...(['revision', 'seenRevision', 'made', 'failures', 'round', 'entityId', 'kind', 'phase', 'cursor'] as const),
-  'finality' as const,
+  ...(['finality', 'ruleAmount'] as const),
 ];
 export const taskColumns = taskTable.pick(COLUMNS);
 export type Task = RowOf<typeof taskColumns>;
@@ -83,7 +87,7 @@ function toRow(dialect: Dialect, task: NewTask) {
   return { ...task, entity: entityKey(dialect, task.entityId), no, round, cursor, made, failures: 0, waitMs: 0 };
 }
 
-/** In the transaction that leaves the work over. Returns false if there is such a task. */
+/** Stores a task, in the transaction that leaves its work for later. Returns false if there is such a task. */
 export async function startTask(queries: Queries, dialect: Dialect, task: NewTask): Promise<boolean> {
   const row = toRow(dialect, task);
   const afterNo = task.orderKey == null ? null : await findLast(queries, row.entity, task.orderKey);

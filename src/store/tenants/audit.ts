@@ -22,7 +22,7 @@ const NEW_ENTRY = auditTable.insertion([
 type Fields = NonNullable<AuditEntry['after']>;
 export type AuditRecord = { action: AuditAction; target: string; before?: Fields; after?: Fields };
 
-/** In the transaction of the change itself, so that neither exists without the other. Callers never pass a secret. */
+/** Records a change in its own transaction, so that neither exists without the other. Callers never pass a secret. */
 export async function recordChange(
   queries: Queries,
   entityId: string,

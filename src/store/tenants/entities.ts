@@ -42,7 +42,7 @@ export async function entityExists(queries: Pick<Queries, 'get'>, entityId: stri
 
 const CALLER = new Columns({ name: text('e.name'), dateExpires: nullable(integer('k.expires_at')) });
 
-/** Of the entity and of the key that was sent; the operator's is not in the store and never expires. */
+/** Reads the entity's name and the key's expiry. The operator's key is not in the database and never expires. */
 export async function readCaller(
   db: Database,
   entityId: string,

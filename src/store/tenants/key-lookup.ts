@@ -14,9 +14,9 @@ const MAX_USES = 10_000;
 /**
  * Finds the holder of an API key by the key's hash, and records when keys were last used.
  *
- * Lookups requested in the same tick of the event loop share one query, and equal ones share its result. The query is
- * sent after the last of them arrived, so every request sees what was committed before it came: a revoked key is
- * refused, and the revision is current.
+ * Lookups requested in the same tick of the event loop share one query, and equal ones share its result. The query
+ * starts after the last of them arrived, so every request sees all commits from before its arrival. A revoked key
+ * therefore fails, and the revision is current.
  */
 export class KeyLookup {
   #waiting = new Map<string, PromiseWithResolvers<KeyHolder | null>>();
@@ -42,18 +42,18 @@ export class KeyLookup {
     this.#uses.set(keyId, { entityId, keyId, usedAt: this.#nowS() });
   }
 
-  /** A use is forgotten once it is written: what a failure leaves is written by the next run. */
+  /** A use is forgotten once it is written. After a failure, the next run writes it. */
   async saveUses(): Promise<void> {
     for (const chunk of chunks([...this.#uses.values()])) {
       await writeUses(this.db, chunk);
-      // A key that was used meanwhile has a newer date, for the next run.
+      // If a key was used since, its newer date stays for the next run.
       for (const use of chunk) if (this.#uses.get(use.keyId) === use) this.#uses.delete(use.keyId);
     }
   }
 
   async #findAll(): Promise<void> {
     const waiting = this.#waiting;
-    // A request that arrives from here on needs a query of its own.
+    // A request that arrives from here on needs another query.
     this.#waiting = new Map();
     try {
       const found = await findKeyHolders(this.db, [...waiting.keys()], this.#nowS());
@@ -71,9 +71,8 @@ export class KeyLookup {
 const USE_TYPES = ['text', 'text', 'bigint'];
 
 /**
- * One statement, because thousands of round trips exceed the deadline of a transaction. It locks the rows in the order of their
- * keys: by itself PostgreSQL takes them in the order of its plan, and two instances that save uses of the same keys could wait
- * for each other.
+ * One statement, because thousands of round trips exceed the deadline of a transaction. It locks the rows in the order
+ * of their keys. In the order of a plan, two instances that save uses of the same keys could wait for each other.
  */
 async function writeUses(db: Database, uses: readonly KeyUse[]): Promise<void> {
   const { lockRow, rowList } = db.dialect;

@@ -28,7 +28,7 @@ export function createOwnKey(
   return db.transaction(async (queries) => {
     const inForce = await lockKeysInForce(db, queries, entityId, change.nowS);
     const own = inForce.find(({ keyId }) => keyId === maker.keyId);
-    // It was revoked or has expired since it was authenticated: what it makes would outlive it.
+    // The key was revoked or has expired since it was authenticated. A key that it creates would outlive it.
     if (maker.keyId !== null && own === undefined) throw new DomainError('key_not_in_force', {});
     const latest = maker.keyId === null ? maker.expiresAt : (own?.dateExpires ?? null);
     const expiresAt = key.expiresAt === undefined ? latest : key.expiresAt;

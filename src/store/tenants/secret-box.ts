@@ -36,7 +36,7 @@ export class SecretBox {
     } catch (error) {
       throw new SecretKeyError(
         'the stored signing secrets do not open with the current SECRET_KEY: set SECRET_KEY to the key that they were ' +
-          'sealed with (or restore its file beside the SQLite store). Nothing was changed.',
+          'sealed with (or restore its file next to the SQLite store). Nothing was changed.',
         { cause: error },
       );
     }

@@ -37,11 +37,13 @@ export async function listSecrets(db: Database, box: SecretBox, entityId: string
   return db.snapshot((queries) => readSecretList(queries, box, entityId, nowS));
 }
 
-/** What requests are signed with: the secrets and the Ed25519 keys that have not expired, newest first. */
+/** The secrets and the Ed25519 keys that sign requests: all that have not expired, newest first. */
 export type SigningMaterial = {
   secrets: { stored: string; dateExpires: number | null }[];
   signingKeys: OpenSigningKey[];
-  /** The numbers of the endpoints that have secrets, headers or a certificate of their own; null where these are too many to list. */
+  /**
+   * The numbers of the endpoints with their own secrets, headers or certificate. Null if there are too many to list.
+   */
   ownEndpoints: ReadonlySet<number> | null;
 };
 
@@ -202,7 +204,7 @@ async function insertSecret(
 
 type OpenSecret = { secretId: string; stored: string; dateCreated: number; dateExpires: number | null };
 
-/** Those in force, newest first. */
+/** Secrets in force, newest first. */
 async function readSecrets(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<OpenSecret[]> {
   const rows = await SECRET.all(
     queries,

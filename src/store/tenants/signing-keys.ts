@@ -15,7 +15,7 @@ const SEALED_KEY = signingKeyTable.pick(['entityId', 'publicKey', 'sealed']);
 const KEY_IN_FORCE = signingKeyTable.pick(['entityId', 'publicKey', 'sealed', 'dateExpires']);
 const PUBLIC_KEY = signingKeyTable.pick(['publicKey', 'dateCreated', 'dateExpires']);
 
-/** Of one entity at one time, newest first. */
+/** Keys of one entity in force at one time, newest first. */
 const IN_FORCE = `from signing_keys
   where entity_id = $1 and (expires_at is null or expires_at > $2)
   order by case when expires_at is null then 0 else 1 end, expires_at desc, created_at desc, public_key`;

@@ -1,5 +1,6 @@
 import type { Webhook, WebhookChanges, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
+import { webhookFinalityText } from '../../domain/chain/finality-by-amount.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readNowMs } from '../database/clock.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type SqlInteger } from '../database/database.ts';
@@ -17,6 +18,7 @@ import { lockEntity } from './register.ts';
 import {
   assignFinality,
   effectiveFinality,
+  isSameFinality,
   readStoredOptions,
   requireAllowed,
   type StoredOptions,
@@ -120,14 +122,16 @@ async function findChanging(queries: Queries, entityId: string, match: WebhookMa
   const stored = changes.options === undefined ? [] : await readStoredOptions(queries, entityId, idsOf(found));
   const filtering = filter === undefined ? [] : stored.filter((webhook) => !isSameFilter(webhook.filter, filter));
   const finality =
-    asked === undefined ? [] : stored.filter((webhook) => webhook.finality !== effectiveFinality(webhook.event, asked));
+    asked === undefined
+      ? []
+      : stored.filter((webhook) => !isSameFinality(webhook.finality, effectiveFinality(webhook.event, asked)));
   const ids = new Set([...moving, ...filtering, ...finality].map(({ webhookId }) => webhookId));
   return { moving, filtering, finality, changed: found.filter(({ webhookId }) => ids.has(webhookId)) };
 }
 
 /** Each filter once, because 1,000 webhooks may have the same one and it may be large. */
 function groupByOptions(webhooks: ReadonlySet<StoredOptions>) {
-  const groups = Map.groupBy(webhooks, ({ hash, finality }) => `${finality} ${hash}`);
+  const groups = Map.groupBy(webhooks, ({ hash, finality }) => `${webhookFinalityText(finality)} ${hash}`);
   return [...groups.values()].map((group) => ({
     finality: group[0]?.finality,
     filter: group[0]?.filter ?? null,

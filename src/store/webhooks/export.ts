@@ -28,13 +28,13 @@ export async function* walkWebhooks(
        where entity_id = $1 and created_seq > $2 and created_seq <= $3 order by created_seq limit $4`,
       [entityId, seq, lastSeq, pageRows],
     );
-    // The newest may have been deleted meanwhile, and then no row is left before the end.
+    // The newest may have been deleted since, and then no row is left before the end.
     seq = rows.at(-1)?.createdSeq ?? lastSeq;
     if (rows.length > 0) yield rows.map(withoutSequence);
   }
 }
 
-/** With those of its options that are not the default. */
+/** A webhook with its options, without defaults. */
 export type ExportedWebhook = Webhook & { options?: NewWebhookOptions };
 
 export async function* walkExport(db: Database, entityId: string): AsyncGenerator<readonly ExportedWebhook[]> {
@@ -42,7 +42,7 @@ export async function* walkExport(db: Database, entityId: string): AsyncGenerato
     const ids = page.map(({ webhookId }) => webhookId);
     const stored = await readStoredOptions(longReadsOf(db, entityId), entityId, ids);
     const options = new Map(stored.map((webhook) => [webhook.webhookId, ownOptions(webhook)]));
-    // One that was deleted since is left out: without its options, an import would register it for every payload.
+    // A webhook that was deleted since is left out: without its options, an import would register it for every payload.
     yield page.flatMap((webhook) => {
       const own = options.get(webhook.webhookId);
       if (own === undefined) return [];

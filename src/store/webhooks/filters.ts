@@ -7,8 +7,8 @@ import { filterTable, optionChangeTable, webhookTable } from '../tables.ts';
 /** Filters of webhooks as they are stored: each text of an entity once, under its hash. All writes are under the entity lock. */
 
 /**
- * What an event may have to be compared with. An acceptance reads the filters that its process has not kept, and this many
- * bytes are read and parsed within a few milliseconds.
+ * Limit on the filters of an entity, which an event may have to be compared with. An acceptance reads the filters that
+ * its process has not cached. This many bytes are read and parsed within a few milliseconds.
  */
 const MAX_ENTITY_BYTES = 1024 * 1024;
 
@@ -46,7 +46,7 @@ export async function dropUnusedFilters(
 ): Promise<void> {
   const distinct = [...new Set(hashes)].filter((hash) => hash !== null);
   for (const chunk of chunks(distinct)) {
-    // In two statements: Citus does not compare the rows that one deletes with those of a table that it has on every worker.
+    // Two statements: Citus cannot compare the rows that a statement deletes with a table that it has on every worker.
     const unused = new Set(chunk);
     for (const table of [webhookTable, optionChangeTable]) {
       const used = new Parameters();
@@ -66,7 +66,7 @@ export async function dropUnusedFilters(
 /** A webhook with the filter that it has. */
 export type FilteredWebhook = { webhookId: string; hash: string | null; filter: PayloadFilter | null };
 
-/** In one statement, so that a filter that is replaced meanwhile is either the old one or the new one. */
+/** One statement, so that a filter that is being replaced is either the old one or the new one. */
 export async function readFilters(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -94,7 +94,7 @@ export async function readFilters(
   return found;
 }
 
-/** By hash; without those that were removed meanwhile. */
+/** By hash, without filters that were removed since. */
 export async function readFilterTexts(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -113,7 +113,7 @@ export async function readFilterTexts(
   return texts;
 }
 
-/** What is stored was checked before. */
+/** Stored filters were checked before. */
 export function parseFilter(text: string): PayloadFilter {
   return JSON.parse(text) as PayloadFilter;
 }

@@ -2,11 +2,11 @@ import type { WebhookHealth } from '../../contract/webhook-health.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, seconds, text, valuesList } from '../database/sql.ts';
 
-/** What a process has seen of a webhook since its last report. */
+/** A webhook's results in one process since its last report. */
 export type HealthReport = {
   entityId: string;
   webhookId: string;
-  /** Since the last success in the report, or since its beginning where there was none. */
+  /** Since the last success in the report, or since the beginning of the report if there was none. */
   failuresInARow: number;
   lastSuccessMs: number | null;
   lastFailureMs: number | null;
@@ -19,8 +19,8 @@ const later = (column: string) =>
      then webhook_health.${column} else excluded.${column} end`;
 
 /**
- * Adds reports to what is stored. The reports of two instances overlap and arrive in any order: a date never goes back,
- * and failures from before the other's success do not count. A webhook that was deleted meanwhile gets no row.
+ * Adds reports to the stored values. The reports of two instances overlap and arrive in any order: a date never
+ * decreases, and failures from before the other's success do not count. A deleted webhook gets no row.
  */
 export async function recordHealth(db: Database, reports: readonly HealthReport[]): Promise<void> {
   // Sorted, so that two instances which report on the same webhooks lock the rows in the same order.

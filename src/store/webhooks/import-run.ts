@@ -22,7 +22,7 @@ export type ImportRun = {
   add(batch: ImportBatch): Promise<Refusal[]>;
   /** After the last batch. */
   finish(): Promise<void>;
-  /** In any case, also after an error. */
+  /** Always called, even after an error. */
   close(): Promise<void>;
 };
 

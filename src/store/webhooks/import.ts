@@ -1,4 +1,5 @@
 import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
+import { webhookFinalityOf, webhookFinalityText } from '../../domain/chain/finality-by-amount.ts';
 import {
   type AcceptedWebhook,
   cellKey,
@@ -32,7 +33,7 @@ const BATCH_DEADLINE_MS = 30_000;
 export type ImportOptions = {
   entityWebhookLimit: number;
   change: Change;
-  /** What the real store holds, during a dry run into a scratch store. */
+  /** The content of the real database, during a dry run into a scratch database. */
   alsoStored?: Stored & { endpoints: StoredEndpoints };
   /** Runs in the transaction of the batch; a dry run writes no audit. */
   audit?: (queries: Queries, outcome: BatchOutcome) => Promise<void>;
@@ -72,7 +73,7 @@ export function importBatch(
   return repeatIfHeadChanged(() => db.transaction(work, { deadlineMs: BATCH_DEADLINE_MS }));
 }
 
-/** What the entity already holds of the ids, registrations and cells that the batch names. */
+/** The ids, registrations and cells of the batch that the entity already has. */
 export async function readStored(
   queries: Queries,
   entityId: string,
@@ -192,9 +193,12 @@ async function assignOptions(
     const hash = await storeFilter(queries, entityId, alike[0]?.options?.filter ?? null);
     await setFilterHash(queries, entityId, alike, hash);
   }
-  const byFinality = Map.groupBy(webhooks, ({ options }) => options?.finality ?? null);
+  const byFinality = Map.groupBy(
+    webhooks.filter(({ options }) => options?.finality != null),
+    ({ options }) => webhookFinalityText(options?.finality ?? 'final'),
+  );
   for (const [finality, alike] of byFinality) {
-    if (finality !== null) await assignFinality(queries, entityId, alike, finality);
+    await assignFinality(queries, entityId, alike, webhookFinalityOf(finality));
   }
 }
 

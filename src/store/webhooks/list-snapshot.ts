@@ -22,12 +22,12 @@ type Parts = {
 };
 
 /**
- * All webhooks of one entity at one revision: their JSON in one text, and beside it only what the filters and the sort
+ * All webhooks of one entity at one revision: their JSON in one text, and only the values that the filters and the sort
  * orders need. A snapshot is a handful of objects, however many webhooks it holds.
  */
 export class WebhookListSnapshot {
   readonly revision: number;
-  /** Its approximate size in memory. */
+  /** Approximate size in memory. */
   readonly bytes: number;
   readonly #count: number;
 

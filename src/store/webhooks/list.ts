@@ -11,7 +11,7 @@ import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
 /** About 5 ms on SQLite. */
 const ENTRIES_OF_SHORT_READ = 100_000;
 
-/** What the API shows of a webhook. */
+/** The fields of a webhook in the API. */
 export const SHOWN_WEBHOOK = webhookTable.pick(WEBHOOK_FIELDS);
 
 /** The same with its place in the order of creation, which the API does not show. */
@@ -45,7 +45,7 @@ export async function readWebhookList(
 /** The index entries that have to be walked past, and how to read the list. */
 type ListPlan = { entries: number; read: () => Promise<ListAtRevision> };
 
-/** What is asked, and where. */
+/** A list query with its connection. */
 type Reading = {
   readonly queries: Queries;
   readonly dialect: Dialect;
@@ -169,9 +169,9 @@ function walkRows(
 }
 
 /**
- * Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. In two
- * statements, because a planner that may join them will: SQLite read all rows, and PostgreSQL with statistics from
- * before the entity grew ran the first once for each row, 0.8 s for a page of 3,000.
+ * Reads keys along the index alone, and then the rows of those keys, so that a deep page reads no row that it skips.
+ * Two statements, because a planner would join them. SQLite then read all rows. PostgreSQL, with statistics from before
+ * the entity grew, ran the first statement once for each row: 0.8 s for a page of 3,000.
  */
 async function walkKeys(
   { queries, dialect, entityId, query }: Reading,

@@ -26,8 +26,8 @@ export async function noteOptions(
   const ids = new Set([...webhooks].map(({ webhookId }) => webhookId));
   for (const chunk of chunks([...ids])) {
     await queries.run(
-      `insert into option_changes (entity_id, webhook_no, revision, finality, filter_hash, changed_at_ms)
-       select w.entity_id, w.created_seq, n.revision, w.finality, w.filter_hash, ${nowMs}
+      `insert into option_changes (entity_id, webhook_no, revision, finality, finality_levels, filter_hash, changed_at_ms)
+       select w.entity_id, w.created_seq, n.revision, w.finality, w.finality_levels, w.filter_hash, ${nowMs}
        from webhooks w join entities n on n.id = w.entity_id
        where w.entity_id = $1 and w.id in ${valuesList(1, chunk.length, 1)}`,
       [entityId, ...chunk],
@@ -93,13 +93,15 @@ async function oldestRevision(db: Database, entityId: string): Promise<number> {
        where e.entity_id = $1 and e.event_no is null and f.seen_revision > 0`,
       [entityId],
     ),
-    await readInteger(
-      db,
-      'min(seen_revision)',
-      `from facts where entity_id = $1 and seen_revision > 0
-         and (state in ('seen', 'lost') or created_at_ms > ${dialect.nowMs} - ${CONFIRMED_MS})`,
-      [entityId],
-    ),
+    // `state <> 'final'` is the condition of the index. With both conditions in one statement, SQLite reads every fact.
+    ...(await Promise.all(
+      [`state in ('seen', 'lost') and state <> 'final'`, `created_at_ms > ${dialect.nowMs} - ${CONFIRMED_MS}`].map(
+        (which) =>
+          readInteger(db, 'min(seen_revision)', `from facts where entity_id = $1 and seen_revision > 0 and ${which}`, [
+            entityId,
+          ]),
+      ),
+    )),
   ].filter((revision) => revision > 0);
   return found.length === 0 ? 0 : Math.min(...found);
 }

@@ -12,6 +12,7 @@ import { lockEntity } from './register.ts';
 import {
   assignFinality,
   effectiveFinality,
+  isSameFinality,
   readStoredOptions,
   requireAllowed,
   type StoredOptions,
@@ -25,7 +26,7 @@ export function readOptions(db: Database, entityId: string, webhookId: string): 
   }, entityId);
 }
 
-/** For events that are accepted from the commit on; deliveries that exist are sent as they are. */
+/** Applies to events accepted after the commit. Existing deliveries are sent unchanged. */
 export function replaceOptions(
   db: Database,
   entityId: string,
@@ -40,18 +41,21 @@ export function replaceOptions(
     requireAllowed([found], finality, false);
     const before = shownOptions(found);
     const after = { finality: effectiveFinality(found.event, finality), filter };
-    const isFiltered = isSameFilter(before.filter, after.filter);
-    if (isFiltered && before.finality === after.finality) return before;
+    const isSame = {
+      filter: isSameFilter(before.filter, after.filter),
+      finality: isSameFinality(before.finality, after.finality),
+    };
+    if (isSame.filter && isSame.finality) return before;
     await noteOptions(queries, db.dialect, entityId, [found]);
-    if (!isFiltered) await assignFilter(queries, entityId, [found], filter);
-    if (before.finality !== after.finality) await assignFinality(queries, entityId, [found], finality);
+    if (!isSame.filter) await assignFilter(queries, entityId, [found], filter);
+    if (!isSame.finality) await assignFinality(queries, entityId, [found], finality);
     await recordChange(queries, entityId, change, {
       action: 'webhook.updated',
       target: webhookId,
       before: { options: before },
       after: { options: after },
     });
-    return before.finality === after.finality ? after : { ...after, appliesTo: FINALITY_APPLIES_TO };
+    return isSame.finality ? after : { ...after, appliesTo: FINALITY_APPLIES_TO };
   });
 }
 

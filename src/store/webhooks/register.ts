@@ -11,7 +11,7 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
 import { dropUnusedFilters, isSameFilter, setFilterHash, storeFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
-import { assignFinality, effectiveFinality, readStoredOptions } from './stored-options.ts';
+import { assignFinality, effectiveFinality, isSameFinality, readStoredOptions } from './stored-options.ts';
 
 export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
 
@@ -45,7 +45,7 @@ export function registerWebhooks(
   });
 }
 
-/** Registering again is no change: options that the caller believes to be in force must be. */
+/** A repeated registration changes nothing, so its options must equal the stored ones. */
 async function requireSameOptions(
   queries: Queries,
   entityId: string,
@@ -55,7 +55,8 @@ async function requireSameOptions(
   const ids = webhooks.map(({ webhookId }) => webhookId);
   const other = (await readStoredOptions(queries, entityId, ids)).find(
     (webhook) =>
-      !isSameFilter(webhook.filter, filter) || webhook.finality !== effectiveFinality(webhook.event, finality),
+      !isSameFilter(webhook.filter, filter) ||
+      !isSameFinality(webhook.finality, effectiveFinality(webhook.event, finality)),
   );
   if (other !== undefined) throw new DomainError('other_options', { webhookId: other.webhookId });
 }
@@ -66,9 +67,9 @@ export type EntityLock = { lastSeq: number; datedAt: number };
 const LOCKED_ENTITY = entityTable.pick(['revision', 'webhooksDatedAt']);
 
 /**
- * Raising the revision comes first in every write to an entity's webhooks. It is the entity lock, so writers queue
- * instead of deadlocking over counters; it reserves `slots` numbers of the creation sequence; and from the moment of the
- * commit, everything cached under the old revision is out of date.
+ * Raising the revision comes first in every write to an entity's webhooks. It is the entity lock, so that writers queue
+ * instead of deadlocking over counters. It reserves `slots` numbers of the creation sequence. After the commit, all
+ * cache entries of the old revision are out of date.
  */
 export async function lockEntity(queries: Queries, entityId: string, slots: number, nowS: number): Promise<EntityLock> {
   const entity = await LOCKED_ENTITY.get(
@@ -112,7 +113,7 @@ type NewWebhook = RowToInsert<typeof NEW_WEBHOOK>;
 
 const CELL = webhookTable.pick(['networkId', 'event']);
 
-/** Under the entity lock. Returns what was not registered before. */
+/** Under the entity lock. Returns the network and event of each new webhook. */
 export async function insertWebhooks(queries: Queries, webhooks: readonly NewWebhook[]): Promise<NetworkEvent[]> {
   const inserted: NetworkEvent[] = [];
   for (const chunk of chunks(webhooks)) {

@@ -1,10 +1,12 @@
+import { defaultFinality } from '../../domain/chain/finality.ts';
 import {
   allowsFinality,
-  defaultFinality,
-  type Finality,
-  finalityOf,
-  finalityText,
-} from '../../domain/chain/finality.ts';
+  levelsText,
+  mostConfirmations,
+  type WebhookFinality,
+  webhookFinalityOf,
+  webhookFinalityText,
+} from '../../domain/chain/finality-by-amount.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Queries } from '../database/database.ts';
 import { chunks, Parameters } from '../database/sql.ts';
@@ -12,22 +14,27 @@ import { webhookTable } from '../tables.ts';
 import { type FilteredWebhook, readFilters } from './filters.ts';
 
 /**
- * The options of webhooks as they are stored. The default finality of a kind is stored as null, also where it was asked for
- * by its name, so that two webhooks with the same finality have the same value. All writes are under the entity lock.
+ * The options of webhooks as they are stored. The default finality of a kind is stored as null, even if it was
+ * requested by name, so that two webhooks with the same finality have the same value. All writes are under the entity
+ * lock.
  */
 
 type WebhookOfKind = { readonly webhookId: string; readonly event: string };
 
 /** Null asks for the default of the kind. */
-export function effectiveFinality(event: string, asked: Finality | null): Finality {
-  return asked ?? defaultFinality(event);
+export function effectiveFinality(event: string, asked: WebhookFinality | null): WebhookFinality {
+  return asked === null ? defaultFinality(event) : webhookFinalityOf(webhookFinalityText(asked));
 }
 
-type WebhookFinality = WebhookOfKind & { readonly finality: Finality };
+export function isSameFinality(a: WebhookFinality, b: WebhookFinality): boolean {
+  return webhookFinalityText(a) === webhookFinalityText(b);
+}
 
-export type StoredOptions = FilteredWebhook & WebhookFinality;
+type StoredFinality = WebhookOfKind & { readonly finality: WebhookFinality };
 
-/** Of the given webhooks, as far as they exist. */
+export type StoredOptions = FilteredWebhook & StoredFinality;
+
+/** Options of the given webhooks, as far as they exist. */
 export async function readStoredOptions(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -48,14 +55,14 @@ async function readFinalities(
   queries: Pick<Queries, 'all'>,
   entityId: string,
   webhookIds: readonly string[],
-): Promise<WebhookFinality[]> {
-  const found: WebhookFinality[] = [];
+): Promise<StoredFinality[]> {
+  const found: StoredFinality[] = [];
   for (const chunk of chunks(webhookIds)) {
     const parameters = new Parameters();
     const where = webhookTable.where(parameters, { entityId, webhookId: chunk });
     const rows = await STORED.all(queries, `select ${STORED.list} from webhooks where ${where}`, parameters.values);
     for (const { webhookId, event, finality } of rows) {
-      const asked = finality === null ? null : finalityOf(finality);
+      const asked = finality === null ? null : webhookFinalityOf(finality);
       found.push({ webhookId, event, finality: effectiveFinality(event, asked) });
     }
   }
@@ -66,24 +73,35 @@ export async function assignFinality(
   queries: Queries,
   entityId: string,
   webhooks: readonly WebhookOfKind[],
-  asked: Finality | null,
+  asked: WebhookFinality | null,
 ): Promise<void> {
-  const groups = Map.groupBy(webhooks, ({ event }) => storedFinality(event, asked));
-  for (const [stored, group] of groups) {
+  const groups = Map.groupBy(webhooks, ({ event }) => asked === null || asked === defaultFinality(event));
+  for (const [isDefault, group] of groups) {
+    const stored = isDefault || asked === null ? NO_FINALITY : storedFinality(asked);
     for (const chunk of chunks(group)) {
-      const parameters = new Parameters(stored);
+      const parameters = new Parameters(...stored);
       const where = webhookTable.where(parameters, { entityId, webhookId: chunk.map(({ webhookId }) => webhookId) });
-      await queries.run(`update webhooks set finality = $1 where ${where}`, parameters.values);
+      await queries.run(
+        `update webhooks set finality = $1, finality_levels = $2, most_confirmations = $3 where ${where}`,
+        parameters.values,
+      );
     }
   }
 }
 
-function storedFinality(event: string, asked: Finality | null): string | null {
-  return asked === null || asked === defaultFinality(event) ? null : finalityText(asked);
+const NO_FINALITY = [null, null, null] as const;
+
+/** The finality, its levels and the most confirmations among them. */
+function storedFinality(asked: WebhookFinality): readonly [string, string, number] {
+  return [webhookFinalityText(asked), levelsText(asked), mostConfirmations(asked)];
 }
 
 /** `isBulk`: of webhooks that match, and not of one that the caller named. */
-export function requireAllowed(webhooks: readonly WebhookOfKind[], asked: Finality | null, isBulk: boolean): void {
+export function requireAllowed(
+  webhooks: readonly WebhookOfKind[],
+  asked: WebhookFinality | null,
+  isBulk: boolean,
+): void {
   if (asked === null) return;
   const refused = webhooks.find(({ event }) => !allowsFinality(event, asked));
   if (refused !== undefined) throw new DomainError('finality_not_allowed', { event: refused.event, isBulk });

@@ -8,7 +8,7 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { forgetFailures } from './health.ts';
 import { lockEntity } from './register.ts';
 
-/** Taking a webhook out of service and back: one row of the webhook and one of its queue, however much waits there. */
+/** Suspends and resumes a webhook: one row of the webhook and one of its queue, however long the queue is. */
 
 type WebhookRow = {
   network_id: SqlInteger;
@@ -82,7 +82,7 @@ async function readGeneration(
   return Number(head?.generation ?? 0);
 }
 
-/** Back into service; what was held is due from the commit on. Returns null when there is no such webhook. */
+/** Resumes a webhook. Held deliveries are due from the commit on. Returns null when there is no such webhook. */
 export function resumeWebhook(
   db: Database,
   entityId: string,

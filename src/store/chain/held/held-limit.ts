@@ -3,6 +3,7 @@ import type { Dialect, Queries } from '../../database/database.ts';
 import { readInteger } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
 import type { NewEvent } from '../../events/plan-acceptance.ts';
+import { IS_NOT_FINAL } from '../tables.ts';
 
 /**
  * `ENTITY_HELD_LIMIT`: how many events of an entity may wait for transactions that no block has. Nodes are asked for each of
@@ -34,7 +35,7 @@ export class HeldLimits {
   }
 
   async #readRoom(entityId: string, limit: number): Promise<number | null> {
-    const some = `from (select 1 from facts where entity_id = $1 and state = 'waiting' limit ${limit}) waiting`;
+    const some = `from (select 1 from facts where entity_id = $1 and state = 'waiting' and ${IS_NOT_FINAL} limit ${limit}) waiting`;
     const room = limit - (await readInteger(this.queries, 'count(*)', some, [entityId]));
     const wanted = this.group.filter((event) => event.entityId === entityId && event.heldFor != null).length;
     const left = wanted <= room ? null : room;

@@ -1,8 +1,10 @@
+import { ruleAmount } from '../../../domain/chain/finality-by-amount.ts';
 import { paymentColumns } from '../../../domain/chain/payments.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import type { Incoming } from '../../events/plan-acceptance.ts';
+import { historyOf } from '../fact-history.ts';
 import type { Step } from '../network-store.ts';
-import { factTable, historyTable } from '../tables.ts';
+import { factTable } from '../tables.ts';
 
 /**
  * Events that are held for a transaction. Each is a fact without a log. The entities take turns: a poll asks for one transaction of
@@ -29,11 +31,12 @@ const NEW_FACT = factTable.insertion([
   'payee',
   'token',
   'amount',
+  'ruleAmount',
   'nextAskBlock',
+  'history',
   'createdAtMs',
   'changedAtMs',
 ]);
-const NEW_HISTORY = historyTable.insertion(['entityId', 'factId', 'no', 'atMs', 'state', 'revision']);
 
 function heldFactId(networkId: number, transactionHash: string, eventNo: string): string {
   return `fct_${Bun.SHA256.hash(`held ${networkId} ${transactionHash} ${eventNo}`, 'hex').slice(0, 26)}`;
@@ -59,6 +62,7 @@ export async function holdEvent(
 ): Promise<void> {
   const { entityId, networkId, event: kind, agreementId = null, transferId = null } = event;
   const factId = heldFactId(networkId, transactionHash, eventNo);
+  const payment = paymentColumns(kind, parseFields(event.body));
   const fact = {
     entityId,
     factId,
@@ -70,7 +74,8 @@ export async function holdEvent(
     isSilent: 0,
     fields: '{}',
     isDust: 0,
-    ...paymentColumns(kind, parseFields(event.body)),
+    ...payment,
+    ruleAmount: ruleAmount(networkId, payment),
   };
   const state = { state: 'waiting', revision: 1 } as const;
   await queries.run(
@@ -81,34 +86,24 @@ export async function holdEvent(
         ...state,
         eventNo: dialect.bindUuid(eventNo),
         nextAskBlock: AT_ONCE,
+        history: historyOf({ ...state, ...NOWHERE, atMs: nowMs, isDisputed: 0 }),
         createdAtMs: nowMs,
         changedAtMs: nowMs,
       },
     ]),
   );
-  await queries.run(NEW_HISTORY.text(1), NEW_HISTORY.parameters([{ entityId, factId, ...state, no: 1, atMs: nowMs }]));
 }
 
+/** The position of a transaction without a block. */
+const NOWHERE = { blockNumber: null, blockHash: null, logIndex: null };
+
 /** The wait doubles with each absence, up to 8 blocks. */
-const MOST_BLOCKS = 8;
+export const MOST_BLOCKS = 8;
 const BLOCKS_TO_WAIT = `case ${[0, 1, 2].map((absences) => `when absences <= ${absences} then ${2 ** absences}`).join(' ')}
   else ${MOST_BLOCKS} end`;
 
 /** Due from the first poll on. */
 const AT_ONCE = 0;
-
-/**
- * Held events of the network `$1` that are due in the poll after the head `$2`, in their turns. That poll may read the next block.
- * A wait that is longer than the longest is from before the head went back.
- */
-export function dueHeldSql(columns: string, limit: number): string {
-  return `select ${columns} from facts join (
-      select entity_id as of_entity, id as of_fact, next_ask_block as due, max(asked_at_ms) over (partition by entity_id) as last_ms,
-        row_number() over (partition by entity_id order by next_ask_block, id) as turn
-      from facts where network_id = $1 and next_ask_block is not null
-    ) held on entity_id = of_entity and id = of_fact
-    where due <= cast($2 as bigint) + 1 or due > cast($2 as bigint) + ${MOST_BLOCKS} order by turn, coalesce(last_ms, 0), due limit ${limit}`;
-}
 
 /** After a poll. A transaction that is in a block of another branch is not absent. */
 export async function writeAsked(queries: Queries, { asked, head }: Step, nowMs: number): Promise<void> {

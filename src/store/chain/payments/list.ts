@@ -1,4 +1,5 @@
 import { MAX_PAYMENTS_COUNTED, type PaymentList, type PaymentListQuery } from '../../../contract/chain/payments.ts';
+import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { Parameters, readInteger } from '../../database/sql.ts';
 import { readNetworkLevels } from './levels.ts';
@@ -41,8 +42,10 @@ async function readPageIds(
     return { ...(await countMatches(queries, matches)), ids };
   }
   const total = await countMatches(queries, matches);
-  const isPastTheEnd = total.isTotalExact && offset >= total.totalResults;
-  return { ...total, ids: isPastTheEnd ? [] : await readIds(queries, matches, query, offset) };
+  if (offset < total.totalResults) return { ...total, ids: await readIds(queries, matches, query, offset) };
+  // Each skipped match is read, so that a deep page would take as long as a count of everything.
+  if (!total.isTotalExact) throw new DomainError('page_too_deep', { limit: MAX_PAYMENTS_COUNTED });
+  return { ...total, ids: [] };
 }
 
 /**

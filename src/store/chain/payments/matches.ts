@@ -1,4 +1,5 @@
 import type { PaymentListQuery } from '../../../contract/chain/payments.ts';
+import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { type PaymentSearch, readPaymentSearch } from '../../../domain/chain/payment-search.ts';
 import { amountKey, partyOf } from '../../../domain/chain/payments.ts';
 import { eventNumber } from '../../../domain/ids.ts';
@@ -6,7 +7,7 @@ import { parseDecimal } from '../../../domain/payload-filter/decimal.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { Parameters } from '../../database/sql.ts';
 import { findFactOfEvent } from '../event-facts.ts';
-import { factTable } from '../tables.ts';
+import { factTable, IS_NOT_FINAL } from '../tables.ts';
 import type { NetworkLevels } from './levels.ts';
 
 /** The payments that a query asks for, as conditions on `facts`. */
@@ -20,6 +21,7 @@ export type Matches = {
 
 /** The partial indexes of payments serve only statements with this text. */
 const IS_PAYMENT = 'is_payment = 1';
+const IS_OF_INVOICE = 'invoice_id is not null';
 
 /** Null if nothing can match. */
 export async function findMatches(
@@ -30,16 +32,18 @@ export async function findMatches(
   networks: ReadonlyMap<number, NetworkLevels>,
 ): Promise<Matches | null> {
   const parameters = new Parameters();
-  const { transferId, agreementId, networkId, since, until } = query;
+  const { transferId, agreementId, invoiceId, networkId, since, until } = query;
   const where = factTable.where(parameters, {
     entityId,
-    transactionHash: query.transactionHash?.toLowerCase(),
+    transactionHash: query.transactionHash && (storedTransactionId(query.transactionHash) ?? query.transactionHash),
     transferId,
     agreementId,
+    invoiceId,
     networkId,
     createdAtMs: { from: toMs(since), before: toMs(until) },
   });
   const common = [where, IS_PAYMENT];
+  if (invoiceId !== undefined) common.push(IS_OF_INVOICE);
   if (!addParties(common, parameters, query) || !addAmounts(common, parameters, query)) return null;
   if (!addState(common, parameters, query, networks)) return null;
   const search = query.q === undefined ? null : readPaymentSearch(query.q);
@@ -55,7 +59,7 @@ export async function findMatches(
     parameters,
     alternatives: alternatives.length === 0 ? [rest] : alternatives.map((one) => `${rest} and ${one}`),
     isNarrow:
-      [query.transactionHash, transferId, agreementId].some((given) => given !== undefined) ||
+      [query.transactionHash, transferId, agreementId, invoiceId].some((given) => given !== undefined) ||
       (search !== null && search.by !== 'address' && search.by !== 'amount'),
   };
 }
@@ -102,6 +106,7 @@ function addState(
 ): boolean {
   if (state === undefined) return true;
   common.push(`state = ${parameters.bind(state === 'safe' ? 'seen' : state)}`);
+  if (state !== 'final') common.push(IS_NOT_FINAL);
   if (state !== 'seen' && state !== 'safe') return true;
   const safe = [...networks.values()].flatMap((network) =>
     network.safeBlock === null || (networkId !== undefined && networkId !== network.networkId)
@@ -128,6 +133,8 @@ async function searchConditions(
       return ofAddress(search.address, parameters);
     case 'payment':
       return [`id = ${parameters.bind(search.factId)}`];
+    case 'invoice':
+      return [`invoice_id = ${parameters.bind(search.invoiceId)} and ${IS_OF_INVOICE}`];
     case 'event':
     case 'delivery': {
       const factId = await findFactOfEvent(queries, dialect, entityId, eventNumber(search.hex));

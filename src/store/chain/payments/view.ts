@@ -1,6 +1,6 @@
 import type { Payment } from '../../../contract/chain/payments.ts';
-import { caip2 } from '../../../contract/events/samples.ts';
 import { kindsOf } from '../../../domain/chain/facts.ts';
+import { caip2, rulesOf } from '../../../domain/chain/families/families.ts';
 import { finalityOf, reachedBlock } from '../../../domain/chain/finality.ts';
 import { amountOfKey, partyOf, paymentIdOf } from '../../../domain/chain/payments.ts';
 import { listedSymbol, type StatedToken } from '../../../domain/chain/tokens.ts';
@@ -37,10 +37,12 @@ export const paymentRowColumns = new Columns({
     'blockS',
     'transferId',
     'agreementId',
+    'invoiceId',
     'payer',
     'payee',
     'token',
     'amount',
+    'ruleAmount',
     'seenRevision',
     'eventNo',
   ]).shape,
@@ -103,9 +105,13 @@ function toPayment(
   stated: StatedToken | null,
 ): Omit<Payment, 'waitsFor' | 'deliveries'> {
   const fields = (row.fields === null ? {} : JSON.parse(row.fields)) as Record<string, unknown>;
-  // The payload has the checksum of an address, and the column has the address in lower case.
-  const written = (name: 'payer' | 'payee' | 'token') =>
-    partyOf(fields[name]) === row[name] && row[name] !== null ? String(fields[name]) : row[name];
+  // The payload has an address as people see it, and the column has its stored form.
+  const { show } = rulesOf(row.networkId).addresses;
+  const written = (name: 'payer' | 'payee' | 'token') => {
+    const stored = row[name];
+    if (stored === null) return null;
+    return partyOf(fields[name]) === stored ? String(fields[name]) : show(stored);
+  };
   const { networkId, state, revision, transactionHash, blockNumber, blockHash, logIndex } = row;
   return {
     paymentId: paymentIdOf(row.factId),
@@ -128,6 +134,7 @@ function toPayment(
     dateBlock: row.blockS,
     agreementId: row.agreementId,
     transferId: row.transferId,
+    invoiceId: row.invoiceId,
     sourceId: row.sourceId,
     isHistory: row.isSilent === 1 && row.isDust === 0,
     isDust: row.isDust === 1,
@@ -209,8 +216,9 @@ function waitsFor(
   );
   const open: { finality: string; webhooks: number }[] = [];
   for (const event of kindsOf(row.kind)) {
-    for (const [finality, webhooks] of wanted.webhooksOf(entityId, event, registryOf(row))) {
-      if (webhooks <= 0 || made.has(`${event} ${finality}`) || hasFinality(row, finality, network)) continue;
+    const { ruleAmount } = row;
+    for (const [finality, webhooks] of wanted.webhooksOf({ entityId, event, moment: registryOf(row), ruleAmount })) {
+      if (made.has(`${event} ${finality}`) || hasFinality(row, finality, network)) continue;
       open.push({ finality, webhooks });
     }
   }

@@ -1,13 +1,13 @@
 import type { PaymentDetail, WebhookStatus } from '../../../contract/chain/payments.ts';
-import type { Delivery } from '../../../contract/deliveries.ts';
 import { kindsOf } from '../../../domain/chain/facts.ts';
 import { defaultFinality, finalityText } from '../../../domain/chain/finality.ts';
+import { finalityFor, reasonOfLevel } from '../../../domain/chain/finality-by-amount.ts';
 import { MAX_WEBHOOKS_SHOWN } from '../../../domain/chain/payments.ts';
 import { deliveryHex, MAX_ROUND } from '../../../domain/ids.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { entityKey, Parameters, type RowOf } from '../../database/sql.ts';
 import { readRows } from '../../deliveries/list/page.ts';
-import { toDeliveries } from '../../deliveries/list/rows.ts';
+import { type ResolvedDelivery, toDeliveries } from '../../deliveries/list/rows.ts';
 import { findEventNo } from '../../events/event-ids.ts';
 import { webhookTable } from '../../tables.ts';
 import { finalityAsOf } from '../../webhooks/option-changes.ts';
@@ -61,12 +61,16 @@ async function statusOf(
 ): Promise<WebhookStatus> {
   const { row, events } = context;
   const { webhookId, postUrl, event } = webhook;
-  const finality = webhook.finality ?? finalityText(defaultFinality(event));
+  const chosen = webhook.finality ?? finalityText(defaultFinality(event));
+  const finality = finalityFor(chosen, row.ruleAmount);
   const made = events.find(
     (each) => each.event === event && each.finality === finality && each.revision === row.revision,
   );
   const delivery = made?.eventId == null ? null : await readOne(queries, dialect, context, made.eventId, webhook);
-  const said = delivery === null ? withoutDelivery(context, finality, made !== undefined) : withDelivery(row, delivery);
+  const said =
+    delivery === null
+      ? withoutDelivery(context, { finality, chosen }, made !== undefined)
+      : withDelivery(row, delivery);
   const result = said ?? (await afterAcceptance(queries, dialect, context, webhook, made?.eventId ?? null));
   return {
     ...{ webhookId, postUrl, event, finality, status: result.status },
@@ -83,7 +87,7 @@ async function readOne(
   { entityId, row, numbers }: NumberedContext,
   eventId: string,
   { webhookNo }: Webhook,
-): Promise<Delivery | null> {
+): Promise<ResolvedDelivery | null> {
   const no = numbers.get(eventId) ?? null;
   if (no === null) return null;
   const entity = entityKey(dialect, entityId);
@@ -94,7 +98,7 @@ async function readOne(
   return delivery;
 }
 
-function withDelivery({ state }: PaymentRow, { status, lastStatusCode, lastError }: Delivery): Said {
+function withDelivery({ state }: PaymentRow, { status, lastStatusCode, lastError }: ResolvedDelivery): Said {
   const last = lastError ?? (lastStatusCode === null ? 'no response' : `HTTP ${lastStatusCode}`);
   if (state === 'retracted') {
     return {
@@ -121,8 +125,12 @@ function withDelivery({ state }: PaymentRow, { status, lastStatusCode, lastError
 }
 
 /** Null if Paybell has made the event, so that the deliveries have to say more. */
-function withoutDelivery({ row, network }: PaymentContext, finality: string, isMade: boolean): Said | null {
-  if (row.isDust === 1) return notWanted('The amount is below the least amount of its source.');
+function withoutDelivery(
+  { row, network }: PaymentContext,
+  { finality, chosen }: { readonly finality: string; readonly chosen: string },
+  isMade: boolean,
+): Said | null {
+  if (row.isDust === 1) return notWanted('The amount is 0, or below the least amount of its source or invoice.');
   if (row.isSilent === 1) return notWanted('The payment is older than its source.');
   if (row.state === 'retracted') {
     return { status: 'retracted', reason: 'The payment was retracted before it had the finality of this webhook.' };
@@ -131,7 +139,11 @@ function withoutDelivery({ row, network }: PaymentContext, finality: string, isM
   if (row.state === 'waiting') return waits('The transaction is not in a block yet.');
   if (row.state === 'lost') return waits('The block of the payment is gone. The payment may return in another block.');
   if (row.isDisputed === 1) return waits('Nodes disagree about the payment.');
-  if (!hasFinality(row, finality, network)) return waits(`The payment does not have the finality ${finality} yet.`);
+  if (!hasFinality(row, finality, network)) {
+    const because = reasonOfLevel(chosen, row.ruleAmount);
+    const rule = because === null ? '' : `, which the webhook wants ${because}`;
+    return waits(`The payment does not have the finality ${finality} yet${rule}.`);
+  }
   return notWanted('The webhook was registered after the payment had this finality.');
 }
 

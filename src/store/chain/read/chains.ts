@@ -1,4 +1,5 @@
 import type { Chain } from '../../../contract/chain/chains.ts';
+import { callsInLastHour } from '../../../domain/chain/call-minutes.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database } from '../../database/database.ts';
@@ -110,7 +111,7 @@ const TROUBLES: Readonly<Record<string, (node: string | null) => Shown>> = {
 
 function nodesOf(json: string | null, nowMs: number): Chain['nodes'] {
   const nodes = json === null ? [] : (JSON.parse(json) as NodeHealth[]);
-  return nodes.map(({ name, state, head, headS, behindBlocks, finalized, lastError, lastOkAtMs }) => ({
+  return nodes.map(({ name, state, head, headS, behindBlocks, finalized, lastError, lastOkAtMs, calls }) => ({
     name,
     state,
     head,
@@ -118,6 +119,7 @@ function nodesOf(json: string | null, nowMs: number): Chain['nodes'] {
     headAgeSeconds: ageOf(headS, nowMs),
     finalized,
     lastError,
+    callsLastHour: callsInLastHour(calls, nowMs),
     dateLastOk: lastOkAtMs === null ? null : Math.floor(lastOkAtMs / 1000),
   }));
 }

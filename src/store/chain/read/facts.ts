@@ -8,12 +8,14 @@ import {
   MAX_HISTORY_SHOWN,
 } from '../../../contract/chain/facts.ts';
 import { isFactId } from '../../../domain/chain/fact-id.ts';
+import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { readPage } from '../../database/paginate.ts';
 import { Columns, Parameters, type RowOf, seconds } from '../../database/sql.ts';
 import { listDeliveries } from '../../deliveries/read.ts';
 import { nameOfEvent } from '../../events/event-ids.ts';
-import { factEventTable, factTable, historyTable } from '../tables.ts';
+import { parseHistory } from '../fact-history.ts';
+import { factEventTable, factTable, IS_NOT_FINAL } from '../tables.ts';
 
 /** Reading facts: lists with exact totals, and one fact with its history, its events and their deliveries. */
 
@@ -39,22 +41,29 @@ const shownColumns = new Columns({
   dateCreated: seconds('created_at_ms'),
   dateChanged: seconds('changed_at_ms'),
 });
+const detailColumns = new Columns({ ...shownColumns.shape, ...factTable.pick(['history']).shape });
+
+/** All facts without those that are not final, of which there are few. `$2` is the state. */
+const FINAL_COUNT = `(select count(*) from facts where entity_id = $1)
+  - (select count(*) from facts where entity_id = $1 and state <> $2 and ${IS_NOT_FINAL})`;
 
 export async function listFacts(db: Database, entityId: string, query: FactListQuery): Promise<FactList> {
   const { transactionHash, transferId, agreementId, state, networkId } = query;
   const parameters = new Parameters();
   const where = factTable.where(parameters, {
     entityId,
-    transactionHash: transactionHash?.toLowerCase(),
+    transactionHash: transactionHash && (storedTransactionId(transactionHash) ?? transactionHash),
     transferId,
     agreementId,
     state,
     networkId,
   });
+  const isStateOnly = [transactionHash, transferId, agreementId, networkId].every((given) => given === undefined);
   const source = {
     table: 'facts',
     columns: shownColumns,
-    where,
+    where: state === undefined || state === 'final' ? where : `${where} and ${IS_NOT_FINAL}`,
+    count: state === 'final' && isStateOnly ? FINAL_COUNT : undefined,
     order: ['created_at_ms', 'id'],
     parameters: parameters.values,
     keysFirst: true,
@@ -68,31 +77,25 @@ export async function readFact(db: Database, entityId: string, factId: string): 
   if (!isFactId(factId)) return null;
   const read = await db.snapshot(async (queries) => {
     const where = 'where entity_id = $1 and id = $2';
-    const row = await shownColumns.get(queries, `select ${shownColumns.list} from facts ${where}`, [entityId, factId]);
-    if (row === undefined) return null;
     const key = [entityId, factId];
-    return { row, history: await readHistory(queries, key), events: await readEvents(queries, db, key) };
+    const row = await detailColumns.get(queries, `select ${detailColumns.list} from facts ${where}`, key);
+    return row === undefined ? null : { row, events: await readEvents(queries, db, key) };
   }, entityId);
   if (read === null) return null;
-  const { row, history, events } = read;
+  const { history, ...row } = read.row;
+  const { events } = read;
   const told: FactDetail['events'] = [];
   for (const event of events) told.push({ ...event, ...(await readDeliveries(db, entityId, event.eventId)) });
-  return { ...toFact(row), history, events: told };
+  return { ...toFact(row), history: stepsOf(history), events: told };
 }
 
-const stepColumns = new Columns({
-  ...historyTable.pick(['state', 'revision', 'blockNumber', 'blockHash', 'logIndex', 'isDisputed']).shape,
-  dateCreated: seconds('at_ms'),
-});
-
-async function readHistory(queries: Queries, key: readonly string[]): Promise<FactDetail['history']> {
-  const rows = await stepColumns.all(
-    queries,
-    `select ${stepColumns.list} from fact_history where entity_id = $1 and fact_id = $2
-     order by no desc limit ${MAX_HISTORY_SHOWN}`,
-    key,
-  );
-  return rows.reverse().map((step) => ({ ...step, isDisputed: step.isDisputed === 1 }));
+function stepsOf(history: string): FactDetail['history'] {
+  const latest = parseHistory(history).slice(-MAX_HISTORY_SHOWN);
+  return latest.map(({ atMs, isDisputed, ...step }) => ({
+    ...step,
+    isDisputed: isDisputed === 1,
+    dateCreated: Math.floor(atMs / 1000),
+  }));
 }
 
 const eventColumns = factEventTable.pick(['revision', 'event', 'finality', 'eventNo']);

@@ -1,22 +1,40 @@
 import type { FactState } from '../../../domain/chain/facts.ts';
-import { finalityOf, type Levels, reachedBlock } from '../../../domain/chain/finality.ts';
+import {
+  defaultFinality,
+  finalityOf,
+  finalityText,
+  type Levels,
+  reachedBlock,
+} from '../../../domain/chain/finality.ts';
+import { finalityFor } from '../../../domain/chain/finality-by-amount.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, nullable, type RowOf, text, uuid, valuesList } from '../../database/sql.ts';
+import { finalityAsOf } from '../../webhooks/option-changes.ts';
 import { factEventTable, networkTable } from '../tables.ts';
 import { readWanted } from '../wanted.ts';
 
 /** Accepted events that the publisher has more work for: neither the queue nor a task shows it. */
 
-/** Finds the numbers, as hex, of held events with deliveries to come and of events whose retraction is not published yet. */
+/** Some webhooks: at most one for each network and event kind. */
+type SomeWebhooks = {
+  readonly of: (networkId: number, event: string) => Parameters<typeof finalityAsOf>[3][number] | undefined;
+};
+
+/**
+ * Finds the numbers, as hex, of held events with deliveries to come and of events whose retraction is not published yet.
+ * With `only`, deliveries to come to these webhooks.
+ */
 export async function findOpenEvents(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
   events: readonly SqlUuid[],
+  only?: SomeWebhooks,
 ): Promise<Set<string>> {
   if (events.length === 0) return new Set();
-  const numbers = [...(await readRetracted(queries, entityId, events)), ...(await readHeld(queries, entityId, events))];
+  const retracted = await readRetracted(queries, entityId, events);
+  const numbers = [...retracted, ...(await readHeld(queries, entityId, events, only))];
   return new Set(numbers.map((no) => dialect.hexOf(no)));
 }
 
@@ -43,10 +61,16 @@ const heldColumns = new Columns({
   seenRevision: integer('f.seen_revision'),
   kind: text('f.kind'),
   blockNumber: nullable(integer('f.block_number')),
+  ruleAmount: nullable(text('f.rule_amount')),
 });
 type HeldEvent = RowOf<typeof heldColumns>;
 
-async function readHeld(queries: Queries, entityId: string, events: readonly SqlUuid[]): Promise<SqlUuid[]> {
+async function readHeld(
+  queries: Queries,
+  entityId: string,
+  events: readonly SqlUuid[],
+  only: SomeWebhooks | undefined,
+): Promise<SqlUuid[]> {
   const held = await heldColumns.all(
     queries,
     `select ${heldColumns.list} from facts f
@@ -60,11 +84,30 @@ async function readHeld(queries: Queries, entityId: string, events: readonly Sql
     const wanted = await readWanted(queries, networkId, [entityId]);
     const levels = await readLevels(queries, networkId);
     for (const event of ofNetwork) {
-      const own = releases.get(keyOf(event)) ?? [];
-      if (isOpen(event, own, wanted.of(entityId, event.kind, event.seenRevision), levels)) open.push(event.no);
+      const all = releases.get(keyOf(event)) ?? [];
+      if (only === undefined) {
+        const { kind, seenRevision: moment, ruleAmount } = event;
+        const finalities = wanted.of({ entityId, event: kind, moment, ruleAmount });
+        if (isOpen(event, all, finalities, levels)) open.push(event.no);
+        continue;
+      }
+      const finalities = await finalitiesOf(queries, entityId, event, only);
+      const own = all.filter((release) => release.event !== event.kind || finalities.has(release.finality));
+      if (isOpen(event, own, finalities, levels)) open.push(event.no);
     }
   }
   return open;
+}
+
+async function finalitiesOf(
+  queries: Queries,
+  entityId: string,
+  { networkId, kind, seenRevision, ruleAmount }: HeldEvent,
+  only: SomeWebhooks,
+): Promise<ReadonlySet<string>> {
+  const webhook = only.of(networkId, kind);
+  const then = webhook === undefined ? [] : await finalityAsOf(queries, entityId, seenRevision, [webhook]);
+  return new Set(then.map(({ finality }) => finalityFor(finality ?? finalityText(defaultFinality(kind)), ruleAmount)));
 }
 
 /** Webhooks that were registered after the event had their finality do not get it. */

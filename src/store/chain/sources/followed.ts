@@ -2,6 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import type { Queries } from '../../database/database.ts';
 import { chunks, valuesList } from '../../database/sql.ts';
+import { AddressBooks, keyOf as keyOfBook } from '../addresses/books.ts';
 import type { FollowedSource, SourceVersion } from '../network-store.ts';
 import { sourceTable } from '../tables.ts';
 
@@ -18,6 +19,10 @@ const KEPT = [
   'lastBlock',
   'revision',
   'appliesFrom',
+  'bookPlace',
+  'bookRevision',
+  'rereadRevision',
+  'isForInvoices',
 ] as const;
 const followedColumns = sourceTable.pick(KEPT);
 const definitionColumns = sourceTable.pick(['sourceId', 'revision', 'topics', 'definition', 'earlier']);
@@ -45,11 +50,12 @@ export async function readSourcesToTry(
     `select ${entityColumns.list} from sources where entity_id = $1 and network_id = $2 order by created_at, id`,
     [entityId, networkId],
   );
-  return rows.map(({ definition, ...row }) => ({
+  return rows.map(({ definition, bookPlace: _, ...row }) => ({
     ...row,
     definition: JSON.parse(definition) as SourceDefinition,
     fromBlock: 0,
     deliverHistory: row.deliverHistory === 1,
+    isForInvoices: row.isForInvoices === 1,
   }));
 }
 
@@ -66,6 +72,7 @@ export function readVersions(json: string | null): readonly SourceVersion[] {
 
 /** Reads the sources of a network at every poll, and each revision of a definition once, because it can be long. */
 export class FollowedSources {
+  readonly #books = new AddressBooks();
   readonly #definitions = new BoundedMap<string, Definition>(MAX_KEPT, { weigh: ({ characters }) => characters });
 
   /** Those that are not paused, in the order of their creation. */
@@ -76,11 +83,19 @@ export class FollowedSources {
       [networkId],
     );
     const definitions = await this.#definitionsOf(queries, networkId, rows);
-    return rows.flatMap(({ deliverHistory, ...row }) => {
+    const withBooks = rows.flatMap((row) => {
+      const { bookPlace: place, bookRevision: revision } = row;
+      return place === null ? [] : { ...row, place, revision, topics: definitions.get(keyOf(row))?.topics };
+    });
+    const books = await this.#books.read(queries, networkId, withBooks);
+    return rows.flatMap(({ deliverHistory, isForInvoices, bookPlace: _, ...row }) => {
       const known = definitions.get(keyOf(row));
       if (known === undefined) return [];
       const { topics, definition, earlier } = known;
-      const read = { ...row, definition, earlier, deliverHistory: deliverHistory === 1 };
+      const book = books.get(keyOfBook(row));
+      const ofBook = book === undefined ? {} : { book };
+      const flags = { deliverHistory: deliverHistory === 1, isForInvoices: isForInvoices === 1 };
+      const read = { ...row, ...ofBook, ...flags, definition, earlier };
       return topics === undefined ? read : { ...read, topics };
     });
   }

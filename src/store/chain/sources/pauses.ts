@@ -24,7 +24,7 @@ const NEXT_BLOCK = `case when next_block is null or paused_block is null then ne
   when next_block <= paused_block and (last_block is null or next_block <= last_block) then next_block
   else paused_block + 1 end`;
 const RESUMED = `paused_at_ms = null, paused_reason = null, paused_by = null, paused_block = null, last_block = null,
-  next_block = ${NEXT_BLOCK}`;
+  unread_revision = 0, next_block = ${NEXT_BLOCK}`;
 
 /** A source that a flood has paused stays paused, and keeps the block at which it continues. */
 export async function pauseByRequest(queries: Queries, source: SourceKey, nowMs: number): Promise<void> {

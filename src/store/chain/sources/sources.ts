@@ -1,4 +1,5 @@
 import type { Source, SourceList, SourceListQuery } from '../../../contract/chain/sources.ts';
+import { storedAddress } from '../../../domain/chain/families/families.ts';
 import { definitionHash, type SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
@@ -6,6 +7,7 @@ import { readPage } from '../../database/paginate.ts';
 import { Parameters, type RowOf, readInteger } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { type Change, recordChange } from '../../tenants/audit.ts';
+import { dropBook } from '../addresses/drop.ts';
 import { sourceTable } from '../tables.ts';
 
 /** The sources of entities, created under the lock of the entity. `update.ts` changes them. */
@@ -17,6 +19,8 @@ export type PreparedSource = {
   readonly topic: string;
   /** For each topic of a log, the first included, the values that it may have; null where it may have any. */
   readonly topics: readonly (readonly string[] | null)[];
+  /** The topic of the addresses, 1 to 3; null, or absent, without an address book. */
+  readonly bookPlace?: number | null;
   /** The newest block at that moment. */
   readonly head: number;
 };
@@ -35,6 +39,7 @@ const NEW_SOURCE = sourceTable.insertion([
   'deliverHistory',
   'appliesFrom',
   'name',
+  'bookPlace',
   'dateCreated',
 ]);
 
@@ -42,7 +47,7 @@ const NEW_SOURCE = sourceTable.insertion([
 export function createSource(
   db: Database,
   entityId: string,
-  { definition, topic, topics, head }: PreparedSource,
+  { definition, topic, topics, head, bookPlace = null }: PreparedSource,
   limit: number,
   change: Change,
   name: string | null = null,
@@ -56,7 +61,8 @@ export function createSource(
     if (existing !== null) return { source: existing, isNew: false };
     const count = await readInteger(queries, 'count(*)', 'from sources where entity_id = $1', [entityId]);
     if (count >= limit) throw new DomainError('source_limit', { limit });
-    const { networkId, contract, deliverHistory } = definition;
+    const { networkId, deliverHistory } = definition;
+    const contract = storedAddress(definition.contract);
     const fromBlock = definition.fromBlock === 'latest' ? head + 1 : definition.fromBlock;
     const source = {
       entityId,
@@ -72,6 +78,7 @@ export function createSource(
       deliverHistory: deliverHistory ? 1 : 0,
       appliesFrom: fromBlock,
       name,
+      bookPlace,
       dateCreated: change.nowS,
     };
     await queries.run(NEW_SOURCE.text(1), NEW_SOURCE.parameters([source]));
@@ -89,6 +96,8 @@ export function createSource(
       revision: 1,
       logRequests: 0,
       logsReceived: 0,
+      addressCount: 0,
+      isForInvoices: 0,
     };
     return { source: toSource(row), isNew: true };
   });
@@ -99,13 +108,15 @@ export function readSource(queries: Pick<Queries, 'get'>, entityId: string, sour
   return find(queries, 'entity_id = $1 and id = $2', [entityId, sourceId]);
 }
 
-/** What was read through it stays: facts, their events and their deliveries. */
+/** What was read through it stays: facts, their events and their deliveries. A task removes its address book. */
 export function deleteSource(db: Database, entityId: string, sourceId: string, change: Change): Promise<boolean> {
   return db.transaction(async (queries) => {
     const source = await readSource(queries, entityId, sourceId);
     if (source === null) return false;
+    if (source.isForInvoices) throw new DomainError('source_of_invoices', { sourceId });
     const sql = 'delete from sources where entity_id = $1 and id = $2';
     if ((await queries.run(sql, [entityId, sourceId])) === 0) return false;
+    if (source.addressBook !== null) await dropBook(queries, db.dialect, entityId, source);
     await recordChange(queries, entityId, change, {
       action: 'source.deleted',
       target: sourceId,
@@ -127,11 +138,12 @@ function settingsOf({
   fromBlock,
   ...source
 }: Source): Record<string, unknown> {
-  const { deliverHistory, name, minAmount } = source;
+  const { deliverHistory, name, minAmount, addressBook } = source;
   return {
     ...{ networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory },
     ...(name === null ? {} : { name }),
     ...(minAmount === null ? {} : { minAmount }),
+    ...(addressBook === null ? {} : { addressBook }),
   };
 }
 
@@ -147,7 +159,11 @@ const STATE_CONDITIONS: Readonly<Record<Source['state'], string>> = {
 export async function listSources(db: Database, entityId: string, query: SourceListQuery): Promise<SourceList> {
   const { networkId, contract, state } = query;
   const parameters = new Parameters();
-  const given = sourceTable.where(parameters, { entityId, networkId, contract: contract?.toLowerCase() });
+  const given = sourceTable.where(parameters, {
+    entityId,
+    networkId,
+    contract: contract === undefined ? undefined : storedAddress(contract),
+  });
   const { totalResults, rows } = await readPage(
     longReadsOf(db, entityId),
     {
@@ -176,6 +192,8 @@ export const shownColumns = sourceTable.pick([
   'pausedReason',
   'logRequests',
   'logsReceived',
+  'addressCount',
+  'isForInvoices',
   'dateCreated',
 ]);
 
@@ -192,7 +210,8 @@ export function toSource(row: RowOf<typeof shownColumns>): Source {
   const { sourceId, name, fromBlock, createdHead, nextBlock, lastBlock, pausedAtMs, pausedReason, dateCreated } = row;
   // The store wrote it.
   const definition = JSON.parse(row.definition) as SourceDefinition;
-  const { networkId, preset, contract, abi, event, where, fields, deliverHistory, minAmount = null } = definition;
+  const { networkId, preset, contract, abi, event, where, fields, deliverHistory } = definition;
+  const { minAmount = null, addressBook = null } = definition;
   const isKnown = nextBlock !== null && lastBlock !== null;
   const blocksLeft = isKnown ? Math.max(0, lastBlock - nextBlock + 1) : fromBlock <= createdHead ? null : 0;
   return {
@@ -202,6 +221,9 @@ export function toSource(row: RowOf<typeof shownColumns>): Source {
     where: Object.fromEntries(Object.entries(where).map(([name, values]) => [name, [...values]])),
     fields: { ...fields },
     minAmount,
+    addressBook,
+    addressCount: row.addressCount,
+    isForInvoices: row.isForInvoices === 1,
     fromBlock,
     deliverHistory,
     revision: row.revision,

@@ -1,5 +1,6 @@
 import type { Source } from '../../../contract/chain/sources.ts';
 import { definitionHash, type SourceDefinition } from '../../../domain/chain/source-definition.ts';
+import { DomainError } from '../../../domain/errors.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { RowOf } from '../../database/sql.ts';
 import { type Change, recordChange } from '../../tenants/audit.ts';
@@ -8,6 +9,7 @@ import { networkTable, sourceTable } from '../tables.ts';
 import { readVersions } from './followed.ts';
 import { pauseByRequest, resumeByRequest } from './pauses.ts';
 import { type PreparedSource, shownColumns, toSource } from './sources.ts';
+import { nextFrom, nextUnread } from './unread.ts';
 
 /**
  * Changes of a source. A new definition counts from the block after the newest one that Paybell or the asked node knows. Earlier
@@ -85,6 +87,8 @@ export function updateSource(
     ]);
     if (row === undefined) return { kind: 'absent' };
     const { name, isPaused, prepared } = update;
+    const isChanged = name !== undefined || prepared !== undefined || isPaused === true;
+    if (row.isForInvoices === 1 && isChanged) throw new DomainError('source_of_invoices', { sourceId });
     const before: Record<string, unknown> = {};
     const after: Record<string, unknown> = {};
     if (prepared !== undefined) {
@@ -143,7 +147,7 @@ async function changeDefinition(
   }
   await queries.run(
     `update sources set definition = $3, topics = $4, hash = $5, revision = revision + 1, applies_from = $6, earlier = $7,
-       next_block = $8, last_block = null
+       next_block = $8, last_block = null, unread_revision = 0
      where entity_id = $1 and id = $2`,
     [
       entityId,
@@ -181,14 +185,4 @@ function isDone({ untilBlock }: SourceVersion, row: Row, network: Network): bool
   const read = (nextUnread(row) ?? Number.POSITIVE_INFINITY) - 1;
   const final = (row.pausedBy === null ? network?.final : row.pausedBlock) ?? -1;
   return row.nextBlock !== null && Math.min(read, final) >= untilBlock;
-}
-
-/** The first block that must still be read for the source alone; null if there is none. */
-function nextUnread({ nextBlock, lastBlock }: Row): number | null {
-  return nextBlock === null || (lastBlock !== null && nextBlock > lastBlock) ? null : nextBlock;
-}
-
-/** The block at which the source continues if it must read this block again; null if it has read no block. */
-function nextFrom(row: Row, block: number): number | null {
-  return row.nextBlock === null ? null : Math.min(nextUnread(row) ?? block, block);
 }

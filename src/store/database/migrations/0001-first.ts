@@ -3,6 +3,7 @@ import { countTables } from './first/counts.ts';
 import { deliveryTables } from './first/deliveries.ts';
 import { endpointTables } from './first/endpoints.ts';
 import { eventTables } from './first/events.ts';
+import { INVOICE_TABLES } from './first/invoices.ts';
 import { listenTables } from './first/listen.ts';
 import { queueTables } from './first/queue.ts';
 import { taskTables } from './first/tasks.ts';
@@ -25,5 +26,6 @@ export const first: Migration = {
     ...countTables(dialect),
     ...listenTables(dialect),
     ...chainTables(dialect),
+    ...INVOICE_TABLES,
   ],
 };

@@ -18,19 +18,22 @@ import {
 } from './layout.ts';
 import { type ShortLockOptions, withShortLock } from './short-lock.ts';
 
-/** So many days have partitions before they begin: a week of failures goes by before rows have to go into the default one. */
+/**
+ * Partitions exist this many days before their day begins. Only after a week of failures do rows go into the default
+ * partition.
+ */
 export const DAYS_AHEAD = 7;
 
 /**
- * PostgreSQL reads the whole default partition before another one is attached, and no statement can use it meanwhile: about a
- * tenth of a second for this much. It has more only where days were not made in time.
+ * PostgreSQL reads the whole default partition before it attaches another one, and blocks every statement on it: about
+ * a tenth of a second for this size. The default partition is larger only if days were not made in time.
  */
 const MAX_DEFAULT_BYTES = 64 * 1024 ** 2;
 
 export type AheadOptions = ShortLockOptions & {
   /** The database's clock when absent. */
   readonly nowMs?: number;
-  /** Attaches also where that stops other statements for longer. */
+  /** Attaches even if that blocks other statements for longer. */
   readonly waitsForDefault?: boolean;
 };
 
@@ -51,7 +54,10 @@ export async function makeAhead(db: Database, options: AheadOptions = {}): Promi
   return made;
 }
 
-/** So many days after today have partitions, without a gap; -1 where today has none, null where the store is not partitioned. */
+/**
+ * Counts the days after today that have partitions, without a gap. -1 if today has none, null if the tables are not
+ * partitioned.
+ */
 export async function readDaysAhead(db: Database, nowMs?: number): Promise<number | null> {
   const layout = await readLayout(db);
   if (!layout.isPartitioned) return null;

@@ -16,13 +16,14 @@ import {
 import { withShortLock } from './short-lock.ts';
 
 /**
- * Makes each table the first partition of a new one of its name, with all its rows and indexes: nothing is rewritten, and
- * instances may run meanwhile. What the partition may have is checked beforehand, by constraints that block no one:
+ * Makes each table the first partition of a new table with its name, with all its rows and indexes. Nothing is
+ * rewritten, and instances may keep running. Constraints check the rows of the partition in advance, without blocking
+ * anyone:
  *
  *   constraints added, not valid ─► validated (reads the whole tables) ─► renamed, parents made, attached; constraints dropped
  *
- * The last step is one transaction for all tables. The constraints refuse ids from their end on, days ahead: where a
- * conversion is given up, the job that makes partitions drops them in time (`dropAbandoned`).
+ * The last step is one transaction for all tables. The constraints reject ids from their end on, days ahead. If a
+ * conversion is abandoned, the job that makes partitions drops the constraints in time (`dropAbandoned`).
  */
 
 /** From the start of the day: the first partitions end between two and three days from now. */
@@ -117,7 +118,7 @@ async function exchange(queries: Queries, table: PartitionedTable, first: Days):
   await queries.run(`create table ${table}_other partition of ${table} default`);
 }
 
-/** So that a conversion that was interrupted for days does not come to refuse new rows. */
+/** Drops the constraints of a conversion that was interrupted for days, before they reject new rows. */
 export async function dropAbandoned(db: Database): Promise<void> {
   const nowMs = await readNowMs(db, db.dialect);
   for (const [table, bound] of await findBounds(db)) {

@@ -27,7 +27,7 @@ import type { Database, Queries, SqlInteger } from '../database.ts';
  * | old      | attached, takes late completions      | detachRecords, detachEvents (store/deliveries/retention/days)     |
  * | detached | a table of this name, not attached    | dropRecords, dropEvents: all that counted it changes with it      |
  *
- * Every step is one transaction, and its state is in the catalogue alone: after an interruption any instance goes on.
+ * Every step is one transaction, and its state is only in the catalogue. After an interruption, any instance continues.
  */
 
 /** The column whose ranges are the partitions. */
@@ -118,7 +118,7 @@ export function within({ fromMs, toMs }: Days, column: string): string {
   return `${column} >= ${idAt(fromMs)} and ${column} < ${idAt(toMs)}`;
 }
 
-/** What keeps the tables from being partitioned, and what to do about it. */
+/** The reason why the tables cannot be partitioned, and what to do about it. */
 export class PartitionError extends Error {
   override readonly name = 'PartitionError';
 }

@@ -10,7 +10,7 @@ import { type Database, type Queries, StoreUnavailableError } from '../database.
 const LOCK_TIMEOUT_MS = 100;
 const PAUSE_MS = 1_000;
 const ATTEMPTS = 10;
-/** Of the whole transaction: three partitions with their indexes are some twenty files. */
+/** Deadline of the whole transaction. Three partitions with their indexes are some twenty files. */
 const DEADLINE_MS = 15_000;
 
 /** "payb" in ASCII is the lock of migrations, and this the next. */
@@ -20,7 +20,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 export type ShortLockOptions = { readonly attempts?: number; readonly pauseMs?: number; readonly signal?: AbortSignal };
 
-/** Null where another instance is changing partitions at this moment. */
+/** Null if another instance is changing partitions at this moment. */
 export async function withShortLock<Value>(
   db: Database,
   work: (queries: Queries) => Promise<Value>,

@@ -3,8 +3,8 @@ import type { Dialect } from '../database.ts';
 import { listOfValues } from '../sql.ts';
 
 /**
- * Citus: PostgreSQL whose tables are distributed over several servers by their entity. A statement goes to the server of its
- * entity where it says which one that is, in a condition beside the list of its rows; the rows of one list are of one entity.
+ * Citus: PostgreSQL whose tables are distributed over several servers by entity. Citus sends a statement to the server
+ * of its entity if a condition outside of the list of rows names it. All rows of one list belong to one entity.
  */
 
 const OF_ENTITY = (table: string) => ` and ${table}.entity_id = cast($1 as uuid)`;
@@ -20,7 +20,7 @@ export function functionsText({ addCounts }: Dialect): readonly string[] {
   ];
 }
 
-/** What Citus has to know of each function, for its workers. */
+/** Registers each function with Citus, for its workers. */
 export const DISTRIBUTE_FUNCTIONS = [`select create_distributed_function('paybell_add_counts(text, text)')`] as const;
 
 /** The planner of the server that has the rows does not get the settings of this connection, so its own statistics decide. */

@@ -85,8 +85,8 @@ function jsonOf(key: string, value: string): string {
 }
 
 /**
- * With sorting switched off (`planForClaims`), only the index of these columns gives the last of them in order; two equal
- * bounds and not `=`, which would make the order go without saying.
+ * Forces the index on these columns. With sorting disabled (`planForClaims`), only that index returns the last column
+ * in order. The condition has two equal bounds instead of `=`, because with `=` PostgreSQL would need no order.
  */
 function byIndex(alias: string, key: readonly (readonly [column: string, value: string])[]): string {
   const [last = '', value = ''] = key.at(-1) ?? [];

@@ -30,7 +30,7 @@ import { connect, type PostgresTarget, Session, statement } from './session.ts';
  */
 
 const DEFAULT_POOL = 16;
-/** Of the connections of the pool. */
+/** Shares of the pool's connections. */
 const TRANSACTIONS = 1 / 2;
 const SNAPSHOTS = 1 / 4;
 
@@ -77,7 +77,9 @@ class PostgresDatabase implements Database {
   /** Replaced, and closed once the last of their calls has ended. */
   readonly #retired = new Set<Pool>();
   readonly #deadlineMs: number;
-  /** Sets in each transaction what a pooler does not take with a connection. Empty without a pooler. */
+  /**
+   * Sets, in each transaction, the settings that a pooler does not accept with a connection. Empty without a pooler.
+   */
   readonly #localSettings: string;
   #listener: SQL | null = null;
   #reading = 0;
@@ -140,7 +142,7 @@ class PostgresDatabase implements Database {
     await this.#listener.listen(WORK_CHANNEL, callback);
   }
 
-  /** PostgreSQL has a checkpointer of its own. */
+  /** PostgreSQL runs its own checkpointer. */
   async checkpoint(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -158,7 +160,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Each statement may be quick and the sum late: then the one that is running is cancelled. */
+  /** Cancels the running statement after the deadline of the whole transaction, even if each statement is fast. */
   async #within<Value>(
     slots: Semaphore,
     begin: string,
@@ -232,9 +234,11 @@ async function byDeadline<Value>(call: Promise<Value>, deadlineMs: number, onLat
  * the server ended because this process stood still.
  */
 const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006|25P0[34])/;
+const DISK_FULL = '53100';
+const READ_ONLY = '25006';
 const UNAVAILABLE_CODE = /^(ERR_POSTGRES_(CONNECTION|IDLE_TIMEOUT|LIFETIME_TIMEOUT)|E[A-Z]+$)/;
 
-/** Citus gives a connection to a worker that breaks within a transaction no state but that of an internal error. */
+/** If the connection to a worker breaks within a transaction, Citus reports only an internal error. */
 function isLostWorker(state: string, { message }: Error): boolean {
   return state === 'XX000' && message.startsWith('failure on connection marked as essential');
 }
@@ -245,5 +249,12 @@ function translate(error: unknown): unknown {
   const state = 'errno' in error ? String(error.errno) : '';
   const isUnavailable = UNAVAILABLE_STATE.test(state) || UNAVAILABLE_CODE.test(code) || isLostWorker(state, error);
   if (!isUnavailable) return error;
+  if (state === DISK_FULL) {
+    const message = `the disk of the PostgreSQL server is full (${state})`;
+    return new StoreUnavailableError(message, { cause: error, reason: 'disk_full' });
+  }
+  if (state === READ_ONLY) {
+    return new StoreUnavailableError(`PostgreSQL is read-only (${state})`, { cause: error, reason: 'read_only' });
+  }
   return new StoreUnavailableError(`PostgreSQL is not available (${state || code})`, { cause: error });
 }

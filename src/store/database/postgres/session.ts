@@ -3,15 +3,15 @@ import { type Queries, type SqlValue, STORE_DEADLINE_MS, StoreUnavailableError }
 
 export type PostgresTarget = {
   readonly url: string;
-  /** For the connection that listens, where `url` is that of a pooler. */
+  /** For the connection that listens, if `url` is a pooler's. */
   readonly listenUrl?: string | undefined;
   readonly pool?: number | undefined;
   readonly deadlineMs?: number | undefined;
 };
 
-/** Of the deadline of a call, which has to leave some time for its statement. */
+/** Share of a call's deadline for connecting. The statement needs the rest. */
 const CONNECT_SHARE = 3 / 5;
-/** Of the same: how long a cancel may take, and how long the connection then has to say that its statement has ended. */
+/** Share of the same deadline for a cancel, and again for the connection to report the end of its statement. */
 const CANCEL_SHARE = 1 / 5;
 
 /** Connections that are opened when they are needed. */
@@ -25,8 +25,8 @@ export function connect(
 }
 
 /**
- * One transaction on a connection of its own. After its deadline, `cancel` ends the statement that is running, and no
- * other connection notices.
+ * One transaction on its own connection. After the deadline, `cancel` ends the running statement, and no other
+ * connection notices.
  */
 export class Session {
   #connection: ReservedSQL | null = null;
@@ -43,7 +43,7 @@ export class Session {
     return running;
   }
 
-  /** Returns whether the connection responded. One that did not is closed. */
+  /** Returns whether the connection responded. If not, it is closed. */
   async cancel(target: PostgresTarget): Promise<boolean> {
     this.#isExpired = true;
     if (this.#pid !== null) this.#cancelling = cancelBackend(target, this.#pid);
@@ -75,7 +75,7 @@ export class Session {
       const queries = new ConnectionQueries(connection, () => this.#requireTime());
       queries.sent(this.#begin(connection, begin));
       const value = await work(queries);
-      // One that the client refuses never reaches the server, which would commit the others.
+      // A statement that the client rejects never reaches the server, which would commit the others.
       await queries.settled();
       this.#requireTime();
       await prepared(connection, 'commit');
@@ -100,7 +100,7 @@ export class Session {
   }
 }
 
-/** More than any transaction sends in a row as a rule. */
+/** Usually no transaction sends more statements than this without waiting. */
 const MAX_UNSETTLED = 16;
 
 /**
@@ -108,7 +108,9 @@ const MAX_UNSETTLED = 16;
  * of its own. After a failure the server rejects everything up to the rollback.
  */
 class ConnectionQueries implements Queries {
-  /** Sent and not known to have succeeded. One that fails stays here: it is the reason for every failure after it. */
+  /**
+   * Sent, and not known to have succeeded. A failed statement stays here: it is the reason for every failure after it.
+   */
   readonly #unsettled = new Set<Promise<unknown>>();
 
   constructor(
@@ -137,7 +139,7 @@ class ConnectionQueries implements Queries {
     this.sent(this.connection.unsafe(sql, [...params]).execute());
   }
 
-  /** Fails where anything that was sent has failed. */
+  /** Fails if any statement that was sent has failed. */
   async settled(): Promise<void> {
     await Promise.all(this.#unsettled);
   }
@@ -165,13 +167,13 @@ export async function statement<Row>(client: SQL, sql: string, params: readonly 
   return Array.from<Row>(await rows);
 }
 
-/** Bun would send a text without parameters as one that may be several statements, to be planned each time. */
+/** Bun would send a text without parameters as possibly several statements, which the server plans each time. */
 function prepared(client: SQL, sql: string) {
   const strings = Object.defineProperty([sql], 'raw', { value: [sql] });
   return client(strings as string[] & TemplateStringsArray).execute();
 }
 
-/** On a connection of its own, because every one of the pool may be busy. Never rejects. */
+/** Uses a separate connection, because every connection of the pool may be busy. Never rejects. */
 async function cancelBackend(target: PostgresTarget, pid: number): Promise<void> {
   const client = connect(target);
   await settles(

@@ -15,7 +15,7 @@ export type Backup = { file: string; bytes: number; keyFile: string | null };
 
 export type BackupSource = { file: string; secretKey: Config['SECRET_KEY'] };
 
-const KEY_COMMENT = `# This key opens the signing secrets of every entity in the backup beside it: with both, anyone can sign requests in
+const KEY_COMMENT = `# This key opens the signing secrets of every entity in the backup next to it: with both, anyone can sign requests in
 # your name. Keep it apart from the backup, readable only by its owner (mode 600), and delete it with the backup.
 `;
 

@@ -4,7 +4,7 @@ import { ConnectionQueries, codeOf, TickBudget, translate } from './sqlite.ts';
 
 const BUSY_PAUSE_MS = 10;
 
-/** So that in a long queue, the first transaction does not wait for the last. */
+/** Bounds a group, so that in a long queue the first transaction does not wait for the last. */
 const MAX_GROUP = 50;
 
 /** How often the length of the write-ahead log is looked at, and from how many pages on it is copied. */
@@ -92,7 +92,7 @@ export class SqliteWriter {
     if (!this.#committing) void this.#commitAll();
   }
 
-  /** Runs the action while no transaction does; those that come meanwhile wait. */
+  /** Runs the action alone. Transactions that arrive during it wait. */
   alone(action: () => Promise<void>): Promise<void> {
     const done = this.#last.then(action);
     this.#last = done.catch(() => undefined);
@@ -109,7 +109,7 @@ export class SqliteWriter {
     while (this.#isUrgent && this.#waiting.length > 0) {
       // Callers of this tick are let in first: a commit blocks the event loop, and a group of one is expensive.
       await new Promise((resolve) => setImmediate(resolve));
-      // The group takes all that wait, also those that still have time.
+      // The group takes all that wait, including transactions that still have time.
       this.#isUrgent = this.#waiting.length > MAX_GROUP;
       if (this.#delay !== null) clearTimeout(this.#delay);
       this.#delay = null;
@@ -132,7 +132,7 @@ export class SqliteWriter {
       if (++this.#commits % COMMITS_PER_LOOK === 0) this.#lookAtLog();
     } catch (error) {
       this.#rollBack();
-      for (const { reject } of present) reject(translate(error));
+      for (const { reject } of present) reject(translate(error, this.connection));
     }
   }
 
@@ -160,7 +160,7 @@ export class SqliteWriter {
       } catch (error) {
         if (codeOf(error) !== 'SQLITE_BUSY') throw error;
         const [late, others] = partition(present, ({ endsAtMs }) => performance.now() + BUSY_PAUSE_MS >= endsAtMs);
-        for (const { reject } of late) reject(translate(error));
+        for (const { reject } of late) reject(translate(error, this.connection));
         present = others;
         await Bun.sleep(BUSY_PAUSE_MS);
       }
@@ -180,7 +180,7 @@ export class SqliteWriter {
       if (!shared || !this.connection.inTransaction) throw error;
       this.#steps.rollBackToSaved.run();
       this.#steps.release.run();
-      return () => reject(translate(error));
+      return () => reject(translate(error, this.connection));
     }
   }
 }

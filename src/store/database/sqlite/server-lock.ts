@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
  * One `serve` at a time works on a SQLite file: it takes over the deliveries that are in flight when it starts, and a
  * second one would send them again. The lock is SQLite's own write lock, on an empty database `<file>.lock` that is never
  * written. The operating system releases it with the process, however that ends, so a lock is never stale.
- * `<file>.pid` only says who holds it. Commands that work beside a server do not take it.
+ * `<file>.pid` only says who holds it. Commands that may run next to a server do not take it.
  */
 export type ServerLock = { readonly release: () => void };
 

@@ -11,6 +11,7 @@ import {
   type SqlValue,
   StoreUnavailableError,
   TRANSACTION_LIMITS,
+  type UnavailableReason,
 } from '../database.ts';
 import { LeaseClock } from '../lease-clock.ts';
 import { listOfValues } from '../sql.ts';
@@ -69,15 +70,15 @@ type Writer = {
   ): Promise<Value>;
 };
 
-/** What `StoreThread` is to the engine. */
+/** The part of `StoreThread` that the engine uses. */
 type Thread = { readonly connection: Queries; close(): void };
 
 type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection>>;
 
 /**
  * The embedded engine: one connection for all writes, one for single reads, one for snapshots. A single read must not
- * share a connection with an open snapshot, or it would see the state of that snapshot. Long reads and checkpoints have a
- * connection on a thread of their own.
+ * share a connection with an open snapshot, or it would see the state of that snapshot. Long reads and checkpoints have
+ * a connection on a separate thread.
  */
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
@@ -155,8 +156,8 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Copies the write-ahead log into the file beside the writer, which then finds little to copy when it starts the log
-   * again: 4,000 pages take a commit tens of milliseconds. If this fails, the writer copies them all.
+   * Copies the write-ahead log into the file on the thread, so that the writer finds little to copy when it restarts
+   * the log: 4,000 pages delay a commit by tens of milliseconds. If this fails, the writer copies them all.
    */
   async #copyLog(): Promise<void> {
     if (this.#isCopyingLog) return;
@@ -178,9 +179,9 @@ const READS_PER_TICK = 256;
 const MS_PER_TICK = 10;
 
 /**
- * SQLite completes a statement within the tick of the event loop, so a caller with many statements in a row would let no
- * request and no other write run. After this many statements or milliseconds in one tick, the next statement waits for
- * another tick, also in the middle of a transaction.
+ * SQLite completes a statement within the tick of the event loop, so a caller with many statements in a row would let
+ * no request and no other write run. After this many statements or milliseconds in one tick, the next statement waits
+ * for another tick, even in the middle of a transaction.
  */
 export class TickBudget {
   #statements = 0;
@@ -212,7 +213,7 @@ async function within<Value>(connection: Connection, work: () => Promise<Value>)
     connection.exec('begin');
     return await work();
   } catch (error) {
-    throw translate(error);
+    throw translate(error, connection);
   } finally {
     if (connection.inTransaction) connection.exec('rollback');
   }
@@ -239,7 +240,7 @@ export class ConnectionQueries implements Queries {
     onEvict: (statement) => statement.finalize(),
   });
 
-  /** Without a budget where no event loop has to go on. */
+  /** The budget is null on a thread without other work. */
   constructor(
     private readonly connection: Connection,
     private readonly budget: TickBudget | null = null,
@@ -247,21 +248,30 @@ export class ConnectionQueries implements Queries {
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return translated(() => this.#prepare(sql).all(...params) as Row[]);
+    return this.#translated(() => this.#prepare(sql).all(...params) as Row[]);
   }
 
   async get<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row | undefined> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
+    return this.#translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
   }
 
   async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return translated(() => this.#prepare(sql).run(...params).changes);
+    return this.#translated(() => this.#prepare(sql).run(...params).changes);
   }
 
   async send(sql: string, params?: readonly SqlValue[]): Promise<void> {
     await this.run(sql, params);
+  }
+
+  /** Tells a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
+  #translated<Value>(action: () => Value): Value {
+    try {
+      return action();
+    } catch (error) {
+      throw translate(error, this.connection);
+    }
   }
 
   #prepare(sql: string): Statement {
@@ -274,19 +284,20 @@ export class ConnectionQueries implements Queries {
   }
 }
 
-/** Tells a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
-function translated<Value>(action: () => Value): Value {
-  try {
-    return action();
-  } catch (error) {
-    throw translate(error);
-  }
-}
-
-export function translate(error: unknown): unknown {
+export function translate(error: unknown, { filename }: Pick<Connection, 'filename'>): unknown {
   const code = codeOf(error);
   const closed = error instanceof RangeError;
-  return UNAVAILABLE.test(code) || closed ? new StoreUnavailableError(code || 'closed', { cause: error }) : error;
+  if (!UNAVAILABLE.test(code) && !closed) return error;
+  const { message, reason } = explainFailure(code, filename);
+  return new StoreUnavailableError(message, { cause: error, reason });
+}
+
+function explainFailure(code: string, file: string): { message: string; reason: UnavailableReason } {
+  if (code.startsWith('SQLITE_FULL')) {
+    return { message: `the disk is full: cannot write ${file}`, reason: 'disk_full' };
+  }
+  if (code.startsWith('SQLITE_READONLY')) return { message: `${file} is read-only (${code})`, reason: 'read_only' };
+  return { message: code || 'closed', reason: 'no_answer' };
 }
 
 /** Such as `SQLITE_BUSY`; empty for an error without a code. */

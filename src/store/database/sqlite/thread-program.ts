@@ -1,10 +1,10 @@
-import { StoreUnavailableError } from '../database.ts';
+import { StoreUnavailableError, type UnavailableReason } from '../database.ts';
 import { openReader } from './connect.ts';
 import { ConnectionQueries, codeOf } from './sqlite.ts';
 
 /**
- * The program of the store's thread (`thread.ts` starts it): a connection of its own, on which statements run one by one
- * in the order in which they were sent. It keeps no state but the transaction that is open on it.
+ * The program of the store's thread, which `thread.ts` starts. It has its own connection, on which statements run one
+ * by one in the order in which they were sent. Its only state is the open transaction.
  */
 
 export type ThreadRequest = {
@@ -18,7 +18,7 @@ export type ThreadRequest = {
 export type ThreadResponse = {
   readonly id: number;
   readonly value?: unknown;
-  readonly error?: { readonly message: string; readonly code: string; readonly isUnavailable: boolean };
+  readonly error?: { readonly message: string; readonly code: string; readonly unavailable: UnavailableReason | null };
 };
 
 declare const self: Worker;
@@ -31,7 +31,7 @@ self.onmessage = async ({ data }: MessageEvent<ThreadRequest | string>) => {
   else self.postMessage(await respond(data));
 };
 
-/** Where it fails, the statement that needed it fails, and the next one tries again. */
+/** If this fails, the statement that needed it fails, and the next one tries again. */
 function open(): ConnectionQueries {
   try {
     return new ConnectionQueries(openReader(file));
@@ -46,6 +46,13 @@ async function respond({ id, method, sql, params }: ThreadRequest): Promise<Thre
     return { id, value: await queries[method](sql, params) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { id, error: { message, code: codeOf(error), isUnavailable: error instanceof StoreUnavailableError } };
+    return {
+      id,
+      error: {
+        message,
+        code: codeOf(error),
+        unavailable: error instanceof StoreUnavailableError ? error.reason : null,
+      },
+    };
   }
 }

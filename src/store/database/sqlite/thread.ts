@@ -8,7 +8,7 @@ const MAX_REPLACEMENTS = 1;
 
 export type ThreadOptions = {
   readonly deadlineMs?: number;
-  /** The thread has ended and is not replaced any more. */
+  /** The thread has ended and will not be replaced. */
   readonly onLost?: (error: Error) => void;
   readonly start?: () => Worker;
 };
@@ -107,7 +107,7 @@ class ThreadConnection implements Queries {
     if (this.#end !== null) return Promise.reject(this.#end);
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      // SQLite cannot be interrupted: the statement goes on, and the ones after it wait for its end.
+      // SQLite cannot be interrupted: the statement continues, and later ones wait for its end.
       const timer = setTimeout(() => {
         this.#waiting.delete(id);
         reject(new StoreUnavailableError(`a read took longer than ${this.deadlineMs} ms`));
@@ -127,8 +127,9 @@ class ThreadConnection implements Queries {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (error === undefined) waiting?.resolve(value);
-    else if (error.isUnavailable) waiting?.reject(new StoreUnavailableError(error.message));
-    else waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
+    else if (error.unavailable !== null) {
+      waiting?.reject(new StoreUnavailableError(error.message, { reason: error.unavailable }));
+    } else waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
   }
 
   #endWith(reason: string): void {

@@ -32,7 +32,7 @@ const headColumns = new Columns({
 
 export type Head = RowOf<typeof headColumns>;
 
-/** Not `blocked = 0`: PostgreSQL would take the index of what is due, which has every open head, for the right one. */
+/** Not `blocked = 0`: PostgreSQL would then choose the index on due times, which contains every open head. */
 export const IS_OPEN = 'blocked + 0 = 0';
 
 export async function readHeads(
@@ -58,7 +58,7 @@ export async function readHeads(
   );
 }
 
-/** The entity of the destinations, where a statement is for one. */
+/** The entity of the destinations if a statement is for one entity, as in a distributed database. */
 export function ownerOf(dialect: Dialect, destinations: readonly DestinationKey[]): SqlUuid[] {
   const [first] = destinations;
   return !dialect.isDistributed || first === undefined ? [] : [entityKey(dialect, entityOfDestination(first))];
@@ -71,16 +71,21 @@ export const UNCOMMITTED_MS = 10_000;
 
 type Marks = Pick<Head, 'generation' | 'lookFromMs' | 'fullLookMs'>;
 
-/** Also after the clock was set back: the mark, or the time of the next full look, is then further ahead than they can be. */
+/**
+ * Whether a look must read the head from its start: when the time has come, and after the clock was set back. In that
+ * case the mark, or the time of the next full look, is too far in the future.
+ */
 export function isFullLook({ lookFromMs, fullLookMs }: Omit<Marks, 'generation'>, nowMs: number): boolean {
   return fullLookMs <= nowMs || fullLookMs > nowMs + FULL_LOOK_MS || lookFromMs > nowMs - UNCOMMITTED_MS;
 }
 
-/** The same as SQL, of the head `h`. */
+/** `isFullLook` as SQL, for the head `h`. */
 export const isFullLookSql = (now: string) =>
   `(h.full_look_ms <= ${now} or h.full_look_ms > ${now} + ${FULL_LOOK_MS} or h.look_from_ms > ${now} - ${UNCOMMITTED_MS})`;
 
-/** Where a look at the head begins. Rows of older generations come before rows of its own generation. */
+/**
+ * The position at which a look at the head begins. Rows of older generations come before rows of its own generation.
+ */
 export function startOfLook(head: Marks, nowMs: number): { generation: number; dueMs: number } {
   return isFullLook(head, nowMs)
     ? { generation: 0, dueMs: 0 }

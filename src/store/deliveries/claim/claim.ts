@@ -25,16 +25,16 @@ import { leaseSeconds } from './leases.ts';
 import { type ClaimedRow, claimedColumns, loadClaimed } from './load-claimed.ts';
 
 /**
- * Claiming due deliveries: with a lease by the database's clock, so that the work of a dead instance becomes due again by
- * itself, and a token that counts the claims, so that an instance which was only thought dead records no failure of what
- * another has claimed since. These statements are the dispatcher's own and serve all entities.
+ * Claims due deliveries. The lease runs by the database clock, so that the work of a dead instance becomes due again.
+ * The token counts claims: an instance that was wrongly taken for dead cannot record a failure over a newer claim.
+ * These statements belong to the dispatcher and serve all entities.
  */
 
 export type Pick = { destination: DestinationKey; most: number };
 
 export type ClaimResult = {
   claimed: Claimed[];
-  /** Destinations that gave as many as were asked for, and so may have more. */
+  /** Destinations that returned the full limit, and so may have more. */
   mayHaveMore: DestinationKey[];
 };
 
@@ -42,7 +42,7 @@ export type ClaimResult = {
 export async function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
   if (!db.dialect.isDistributed) return claimIn(db, picks, leaseMs);
   const owned = picks.map((pick) => ({ ...pick, entityId: entityOfDestination(pick.destination) }));
-  // What is on a worker that is down is found again by a scan, once the worker is back.
+  // A scan finds the deliveries on a worker that is down, once the worker is back.
   const settled = await Promise.allSettled(byEntity(db.dialect, owned).map((some) => claimIn(db, some, leaseMs)));
   const parts = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
   const failed = settled.find((one) => one.status === 'rejected');

@@ -29,14 +29,14 @@ export type Claimed = {
   mayBeReceived: boolean;
   /** Steps of the schedule used up. */
   steps: number;
-  /** Of the head when it was claimed: a retry is due by its schedule only within the same generation. */
+  /** The head's generation at the claim. A retry keeps its schedule only within the same generation. */
   generation: number;
   failingSinceMs: number | null;
   /** Null when the event is gone. */
   body: string | null;
   /** The trace of the event (`domain/trace-context.ts`). */
   trace: string | null;
-  /** Of the entity: a new one means that its signing secrets may have changed. */
+  /** The entity's revision. A new one means that its signing secrets may have changed. */
   revision: number;
   /** By the database's clock. */
   createdAtMs: number;

@@ -48,9 +48,9 @@ const lookColumns = new Columns({
 });
 
 /**
- * Heads from which all that is due was claimed are looked at again when their next row can be claimed. The hint only has
- * to be early enough: where many rows have a lease, it is the due time of the last one looked at. For a head that is
- * `ahead` of its mark the first row is enough: it says where the mark is to be, and more is due anyway.
+ * Postpones heads whose due rows were all claimed until their next row can be claimed. The hint may be too early, never
+ * too late: if many rows have a lease, it is the due time of the last row read. For a head that is `ahead` of its mark,
+ * the first row is enough: the mark moves there, and more rows are due anyway.
  */
 export async function postponeHeads(
   queries: Queries,
@@ -93,7 +93,7 @@ async function lookAt(
 ): Promise<Map<Head, LookResult>> {
   if (heads.length === 0) return new Map();
   const behind = `cast($${heads.length * 4 + 1} as bigint)`;
-  // One text for all that is asked, so that the rows are read once.
+  // One column with all results, so that the rows are read once.
   const rows = await lookColumns.all(
     queries,
     `with wanted (entity_id, webhook_no, generation, look_from_ms) as
@@ -124,7 +124,7 @@ async function lookAt(
   return found;
 }
 
-/** What the first rows of a head are, as far as they were looked at. */
+/** Summary of a head's first rows, up to the limit of the look. */
 export type LookResult = {
   /** Whether there may be more. */
   readonly isCut: boolean;

@@ -3,7 +3,7 @@ import { byEntity, chunks, deliveryKey, valuesList } from '../../database/sql.ts
 import { wakeHeads } from '../heads.ts';
 import type { Claimed } from './claimed.ts';
 
-/** What ends a lease before its time. */
+/** Ends leases early. */
 
 /** The length of a lease as its row has it. */
 export function leaseSeconds(leaseMs: number): number {
@@ -28,7 +28,7 @@ export async function returnClaims(queries: Queries, dialect: Dialect, claimed: 
   );
 }
 
-/** Where one process is all there is, every lease found at its start is that of a dead one. */
+/** With a single process, any lease found at startup belongs to a dead process. */
 export function releaseAllLeases(db: Database): Promise<number> {
   return db.transaction(async (queries) => {
     const released = await queries.run('update queue set lease_ms = 0 where lease_ms > 0');

@@ -18,7 +18,7 @@ import { statusOfCode } from '../states.ts';
 import type { Head } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
 
-/** What an attempt needs beside the row that was claimed. */
+/** Loads the data that an attempt needs in addition to the claimed row. */
 
 export const claimedColumns = new Columns({
   entity: uuid('entity_id'),
@@ -49,7 +49,7 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** Adds what an attempt needs beside the row: the event's body and trace, and the entity's revision. */
+/** Adds the event's body and trace, and the entity's revision, to each claimed row. */
 export async function loadClaimed(
   queries: Queries,
   dialect: Dialect,
@@ -65,8 +65,8 @@ export async function loadClaimed(
     const head = headOf.get(`${hexOf(row.entity)} ${row.webhookNo}`);
     const eventNo = eventNumber(hexOf(row.id));
     if (head?.destination === row.destination) found.push({ row, head, eventNo });
-    // The webhook was suspended, moved or deleted between the claim and the look at its head. Where it moved to another
-    // destination of the same claim, nothing is reserved for it there.
+    // The webhook was suspended, moved or deleted between the claim and the read of its head. If it moved to another
+    // destination of the same claim, that destination has no slot reserved for it.
     else {
       const sql = 'update queue set lease_ms = 0, may_be_received = $3 where entity_id = $1 and id = $2';
       await queries.run(sql, [row.entity, row.id, row.mayBeReceived]);

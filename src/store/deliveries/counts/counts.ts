@@ -42,8 +42,9 @@ export const COMPLETED = ['delivered', 'failed', 'cancelled', 'superseded'] as c
 export type Completed = (typeof COMPLETED)[number];
 
 /**
- * What a row takes beside the texts in it, with its part of the indexes: about what `bench/store/storage.ts` finds on
- * SQLite, where an event with its delivery takes 350 bytes more than its body. A queued delivery and a record count alike.
+ * Size of a row without its texts, including its share of the indexes. `bench/store/storage.ts` measures about this on
+ * SQLite: an event with its delivery takes 350 bytes more than its body. A queued delivery and a completed one count
+ * the same.
  */
 const EVENT_BYTES = 150;
 const DELIVERY_BYTES = 200;
@@ -62,7 +63,9 @@ type Change = { created: number } & Record<Completed, number>;
 type QueueChange = { waiting: number; retrying: number; storedBytes: number; undelivered: number };
 type Counted = { readonly entityId: string; readonly deliveryId: string; readonly webhookNo: number };
 
-/** Gathers what a transaction changes and writes it in a few statements, each row once and in one order everywhere. */
+/**
+ * Collects the changes of a transaction and writes them in a few statements, each row once and in one order everywhere.
+ */
 export class CountChanges {
   readonly #queue = new Map<string, { entity: SqlUuid; webhookNo: number } & QueueChange>();
   readonly #deliveries = new Map<string, { entity: SqlUuid; webhookNo: number; bucket: number } & Change>();
@@ -113,7 +116,7 @@ export class CountChanges {
     this.deliveries(entity, webhookNo, hexIn(deliveryId), { [status]: 1 });
   }
 
-  /** The response in the record of a delivery; those in `attempts` are counted where they are inserted. */
+  /** The response in the row of a delivery. Responses in `attempts` are counted when they are inserted. */
   response({ entityId }: Counted, outcome: Outcome): void {
     if (outcome.kind !== 'response') return;
     this.stored(entityKey(this.dialect, entityId), Buffer.byteLength(outcome.body ?? ''));
@@ -244,7 +247,7 @@ type Count = { waiting: number; storedBytes: number; hasAdded: boolean; goodUnti
  */
 export class EntityUsage {
   readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
-  /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
+  /** Shared by all concurrent callers, such as the thousand lines of a batch. */
   readonly #counting = new Map<string, Promise<Count>>();
 
   constructor(
@@ -258,7 +261,7 @@ export class EntityUsage {
     return { waiting, storedBytes };
   }
 
-  /** Refuses by sums alone: of what was accepted since the last one, most is delivered as a rule. */
+  /** Rejects only by a fresh sum: usually most deliveries accepted since the last sum are already complete. */
   async requireRoom(entityId: string): Promise<void> {
     let count = await this.#current(entityId);
     if (count.hasAdded && this.#isFull(count)) count = await this.#countOnce(entityId);

@@ -14,12 +14,12 @@ const LONGEST_WAIT_MS = 250;
 export type Depth = {
   /** Deliveries that have an attempt to come, now or later. */
   waiting: number;
-  /** Those of them whose time has come and that no instance holds. */
+  /** Waiting deliveries that are due and that no instance has claimed. */
   due: number;
   /** How long the first of these has been due; 0 when none is. */
   oldestDueAgeMs: number;
   suspendedWebhooks: number;
-  /** What all entities store, and what the one with the most does. */
+  /** Bytes stored by all entities, and by the largest entity. */
   storedBytes: number;
   largestEntityBytes: number;
 };
@@ -106,20 +106,20 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
   );
   read(
     'paybell_stored_bytes',
-    'What events, deliveries and attempts take, of all entities.',
+    'Bytes of events, deliveries and attempts, of all entities.',
     (depth) => depth.storedBytes,
   );
   read(
     'paybell_largest_entity_bytes',
-    'What the entity with the most of them stores; ENTITY_STORAGE_LIMIT is its limit.',
+    'Bytes stored by the largest entity. ENTITY_STORAGE_LIMIT limits them.',
     ({ largestEntityBytes }) => largestEntityBytes,
   );
   read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
 }
 
 /**
- * The total comes from the counters. Rows are counted only where some are due, head by head, so that other long reads of
- * SQLite come in between: 1 M rows at a time would stop them for a good part of a second.
+ * The total comes from the counters. Rows are counted only if some are due, head by head, so that other long reads of
+ * SQLite can run in between. A count of 1 M rows would stop them for a good part of a second.
  */
 export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LOOK): Promise<Depth> {
   const depth = { waiting: await sumWaiting(db), due: 0, oldestDueAgeMs: 0 };
@@ -140,7 +140,7 @@ export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LO
   return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0), ...(await sumStored(db)) };
 }
 
-/** Of the entities that can be reached, as all of these figures. */
+/** Sums over the entities that can be reached, like all figures here. */
 async function sumWaiting(db: Database): Promise<number> {
   const text = (counts: string, heads: string) => `select sum(c.waiting) as total from ${counts} c
      join ${heads} h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no where h.blocked = 0`;

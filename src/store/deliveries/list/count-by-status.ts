@@ -4,7 +4,7 @@ import type { Dialect, Queries } from '../../database/database.ts';
 import { countScope } from './count.ts';
 import type { Scope } from './scope.ts';
 
-/** All but `delivered`, which no index leads to: it is what the others leave of the total. */
+/** All but `delivered`, which no index leads to: it is the total minus the others. */
 const COUNTED = ['pending', 'retrying', 'failed', 'held', 'cancelled', 'superseded'] as const;
 
 /** How many deliveries of a scope are in each state; none of a scope in which nothing can match. */

@@ -17,11 +17,11 @@ import {
 import { countWithStatus } from './waiting.ts';
 
 /**
- * Exact totals. Whole buckets of time come from the counters; only the rows of a bucket that the filter cuts are counted
- * one by one, and those of a few events.
+ * Exact totals. Whole buckets of time come from the counters. Rows are counted one by one only in a bucket that the
+ * filter cuts, and for a few events.
  */
 
-/** What a scope sums up: all webhooks together, or some of them. */
+/** The buckets that a scope sums up: all webhooks together, or some of them. */
 type Buckets = { readonly webhookNos: readonly number[]; readonly bucketMs: number };
 
 export async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
@@ -57,7 +57,7 @@ async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Prom
     webhooks.flatMap(({ webhookNo }) => recordSources({ ...scope, status: wanted }, dialect, [webhookNo]));
   const queued = queueSources(scope, dialect);
   if (status !== 'delivered') return countSources(queries, [...records(status), ...queued]);
-  // The index by webhook does not have the status, so what was delivered is all without the rest.
+  // The index by webhook does not have the status, so delivered rows are the total minus all others.
   const others = NOT_DELIVERED.flatMap(records);
   const total = await countSources(queries, [...records(null), ...queued]);
   return total - (await countSources(queries, others));
@@ -92,7 +92,7 @@ async function countBuckets(queries: Queries, dialect: Dialect, scope: Scope): P
   const { first, end } = wholeBuckets(scope, bucketMs);
   if (first >= end) return countRows(queries, dialect, scope);
   let total = await sumBuckets(queries, scope, first, end);
-  // What lies before the first whole bucket and after the last one.
+  // Rows before the first whole bucket and after the last one.
   const before = cut(scope, { untilMs: first * bucketMs });
   const after = cut(scope, { sinceMs: end * bucketMs });
   if (scope.sinceMs !== null) total += await countRows(queries, dialect, before);
@@ -140,8 +140,8 @@ async function sumBuckets(queries: Queries, scope: Scope, first: number, end: nu
 }
 
 /**
- * Where a page of an ordered list lies, by whole buckets: the part of the scope to read, and how many matches to skip in
- * it. A part that the range of dates cuts off a bucket is counted row by row.
+ * Finds a page of an ordered list by whole buckets: returns the part of the scope to read, and how many matches to skip
+ * in it. If the range of dates cuts a bucket, the rows in that part are counted one by one.
  */
 export async function findBuckets(
   queries: Queries,

@@ -7,11 +7,11 @@ import { findEventNo } from '../../events/event-ids.ts';
 import { findEventsAbout } from '../../events/subjects.ts';
 
 /**
- * What the text of a search names: a delivery, an event, the events of a transfer or of an agreement, or else the beginning
- * of a URL or of a host. The first of these that is there counts.
+ * The meaning of a search text: a delivery, an event, the events of a transfer or of an agreement, or the beginning of
+ * a URL or of a host. The first match in this order counts.
  */
 export type Found = {
-  /** The numbers of events, and the one delivery of them that is meant; null where the text is about URLs. */
+  /** The numbers of events, and the one delivery if the text is its id. Both are null if the text is about URLs. */
   readonly eventNos: readonly string[] | null;
   readonly deliveryHex: string | null;
   readonly place: UrlPlace | null;
@@ -23,10 +23,10 @@ export type UrlPlace = { readonly column: 'post_url' | 'destination'; readonly b
 const SCHEMES = ['https://', 'http://'];
 const HOST = /^[a-z0-9_[][a-z0-9_.:[\]-]*(\/[\x21-\x7e]*)?$/i;
 
-/** The deliveries of an event may be made later than the event, while its transaction is held or its fan-out goes on. */
+/** An event may get deliveries later than itself, while its transaction is held or its fan-out continues. */
 const LATEST_DELIVERY_S = 24 * 3_600;
 
-/** Null where nothing can match. */
+/** Null if nothing can match. */
 export async function findByText(
   queries: Queries,
   dialect: Dialect,
@@ -69,7 +69,7 @@ function placeOf(entityId: string, q: string): UrlPlace {
 /** URLs are printable ASCII, which all sorts before this character. */
 const AFTER_ALL = '\x7f';
 
-/** As ranges, in which no character of the text stands for others. */
+/** The condition for beginnings of URLs, as ranges without wildcards. */
 export function urlCondition({ column, beginnings }: UrlPlace, parameters: Parameters): string {
   const ranges = beginnings.map(
     (beginning) =>

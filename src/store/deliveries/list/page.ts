@@ -18,8 +18,8 @@ import {
 import { countWithStatus } from './waiting.ts';
 
 /**
- * One page of a list, from the record and the queue together. Ids come first, along an index of each, and are merged
- * here; then the rows of the page are read by their ids, so that nothing that is skipped is read.
+ * One page of a list, merged from `deliveries` and `queue`. Ids come first, each along an index. Only the rows of the
+ * page itself are then read, by id.
  */
 
 type Direction = 'asc' | 'desc';
@@ -42,7 +42,7 @@ export async function readPageRows(
   return readRows(queries, dialect, scope.entity, ids);
 }
 
-/** At most so many, the newest first. */
+/** Returns at most `most` ids, newest first. */
 export function newestIds(
   queries: Queries,
   dialect: Dialect,
@@ -54,7 +54,7 @@ export function newestIds(
   return idsByDate(queries, dialect, { scope, sortDir: 'desc', totalResults }, window);
 }
 
-/** From whichever end is nearer. */
+/** Reads ids in the order of dates, from the nearer end. */
 const idsByDate: ReadIds = async (queries, dialect, { scope, sortDir, totalResults }, { offset, limit }) => {
   const behind = totalResults - offset - limit;
   const isBackwards = behind < offset;
@@ -68,7 +68,10 @@ const idsByDate: ReadIds = async (queries, dialect, { scope, sortDir, totalResul
   return isBackwards ? ids.reverse() : ids;
 };
 
-/** Of more matches than these by webhooks, each webhook's own order is read and merged. */
+/**
+ * If a filter selects more than `FEW_WEBHOOKS` and more than 1 in 50 of the entity's webhooks, one order is read and
+ * filtered. Otherwise the order of each webhook is read and merged.
+ */
 const DENSE = 50;
 
 /** Each of these can be read in the order of ids by an index. */
@@ -114,7 +117,7 @@ async function mergedIds(
   return merged.slice(offset, offset + limit);
 }
 
-/** In one statement, so that ids that are skipped are not turned into values. */
+/** Reads ids in one statement, so that skipped ids are not decoded. */
 async function readIds(
   queries: Queries,
   dialect: Dialect,

@@ -7,8 +7,8 @@ import type { DeliveryRow } from './rows.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * A text in payloads. No index leads to it, so the newest deliveries of the filter are read until one of the limits is
- * reached, and the caller is told how far that was.
+ * Searches payloads for a text. No index leads to it, so the newest deliveries of the filter are read up to a limit.
+ * The response says how far the search went.
  */
 
 const MAX_BYTES = 64 * 1024 * 1024;

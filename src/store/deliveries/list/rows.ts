@@ -1,5 +1,6 @@
 import type { Delivery } from '../../../contract/deliveries.ts';
 import type { DeliveryKind } from '../../../domain/attempt.ts';
+import { MAX_SUMMARY_BYTES, summaryOf } from '../../../domain/chain/payload-summary.ts';
 import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
@@ -10,7 +11,7 @@ const sharedShape = {
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   endpointNo: integer('endpoint_no'),
-  /** The endpoint that the last attempt went to, where it is another one. */
+  /** The endpoint of the last attempt, if it differs from `endpointNo`. */
   sentToNo: nullable(integer('sent_to_no')),
   sequence: nullable(integer('sequence')),
   supersededBy: nullable(uuid('superseded_by')),
@@ -52,17 +53,21 @@ const eventColumns = new Columns({
   eventId: nullable(text('event_id')),
   retractedByNo: nullable(uuid(RETRACTED_BY)),
   retractedById: nullable(text(RETRACTED_BY_ID)),
+  body: nullable(text(`case when octet_length(body) <= ${MAX_SUMMARY_BYTES} then body end`)),
 });
 type EventOfRow = RowOf<typeof eventColumns>;
 
-/** Adds what the rows name by number: the webhook, the URL and the event's id. */
+/** Without the reason why it waits, which takes more statements. */
+export type ResolvedDelivery = Omit<Delivery, 'waitsFor'>;
+
+/** Resolves the numbers in the rows: adds the webhook, the URL, and the id and the summary of the event. */
 export async function toDeliveries(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,
   rows: readonly DeliveryRow[],
   nowMs: number,
-): Promise<Delivery[]> {
+): Promise<ResolvedDelivery[]> {
   if (rows.length === 0) return [];
   const heads = await readHeads(queries, entity, rows);
   const urls = await readUrls(queries, entity, rows);
@@ -95,6 +100,7 @@ export async function toDeliveries(
       sequence: row.sequence,
       supersededBy: row.supersededBy === null ? null : idOfEvent(dialect.hexOf(row.supersededBy)),
       retractedBy: nameOfRetraction(dialect, events.get(eventNo)),
+      summary: summaryOf(events.get(eventNo)?.body ?? null, head?.networkId ?? 0),
     };
   });
 }

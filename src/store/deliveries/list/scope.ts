@@ -8,7 +8,7 @@ import { findEventNo } from '../../events/event-ids.ts';
 import { type Found, findByText, type UrlPlace, urlCondition } from './find.ts';
 import { readWaiting, type WaitingOfWebhook } from './waiting.ts';
 
-/** What a filter means for the tables: which webhooks, which range of ids, and which status. */
+/** A filter, resolved for the tables: webhooks, a range of ids, and a status. */
 export type Scope = {
   readonly entityId: string;
   readonly entity: SqlUuid;
@@ -20,7 +20,7 @@ export type Scope = {
   readonly toHex: string;
   readonly sinceMs: number | null;
   readonly untilMs: number | null;
-  /** What waits: of all webhooks of the entity, and of those that the filter names. */
+  /** Waiting deliveries by webhook: of the whole entity, and of the webhooks that the filter names. */
   readonly waitingOfEntity: readonly WaitingOfWebhook[];
   readonly waiting: readonly WaitingOfWebhook[];
   /** Null for all of them. */
@@ -93,7 +93,7 @@ async function findEvents(
 
 type Range = { readonly fromHex: string; readonly toHex: string };
 
-/** The range of one id, where a delivery is named that lies in the range of dates. */
+/** Narrows the range to one delivery. If that delivery is outside of the range of dates, the result is empty. */
 function only(deliveryHex: string | null, range: Range): Range {
   if (deliveryHex === null || deliveryHex < range.fromHex || deliveryHex >= range.toHex) {
     return deliveryHex === null ? range : { fromHex: FIRST_HEX, toHex: FIRST_HEX };
@@ -102,7 +102,7 @@ function only(deliveryHex: string | null, range: Range): Range {
   return { fromHex: deliveryHex, toHex: next };
 }
 
-/** The webhooks that a filter names, deleted ones too; null where it names none. */
+/** The webhooks that a filter names, including deleted ones. Null if it names none. */
 async function findWebhooks(
   queries: Queries,
   entity: SqlUuid,
@@ -117,7 +117,7 @@ async function findWebhooks(
   return rows.map((row) => ({ webhookNo: Number(row.webhook_no) }));
 }
 
-/** No endpoint has this number: it stands for an id that is none. */
+/** No endpoint has this number. It represents an invalid id. */
 const NO_ENDPOINT = -1;
 
 export function headConditions(

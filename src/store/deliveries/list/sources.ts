@@ -5,7 +5,7 @@ import { STATUS_CODES } from '../states.ts';
 import { eventCondition, headConditions, rangeConditions, type Scope } from './scope.ts';
 import { countWithStatus, HEAD_CONDITIONS, isOpen, type WaitingOfWebhook } from './waiting.ts';
 
-/** Where the matches of a scope are: `from … where …` of the record, of the queue, or of both. */
+/** Matches of a scope in one table, as `from … where …`. */
 export type Source = {
   readonly table: 'deliveries' | 'queue';
   readonly sql: string;
@@ -14,20 +14,23 @@ export type Source = {
   readonly order: string;
 };
 
-/** So many are read by one statement. */
+/** One statement reads at most this many sources. */
 export const SOURCES_PER_STATEMENT = 50;
 
-/** The text of a source as part of a larger statement, whose parameters get those of the source. */
+/** The text of a source as part of a larger statement. The statement's parameters then include the source's own. */
 export function textWithin({ sql, parameters: { values } }: Source, parameters: Parameters): string {
   const before = parameters.values.length;
   for (const value of values) parameters.bind(value);
   return sql.replace(/\$(\d+)/g, (_, number: string) => `$${Number(number) + before}`);
 }
 
-/** Names webhooks one by one up to here; more are found by what the filter says about them. */
+/** Up to this many webhooks are named one by one. For more, the condition of the filter is repeated. */
 export const FEW_WEBHOOKS = 50;
 
-/** A queue up to this long is walked in the order of ids; of a longer one, this many of some webhooks are read and sorted. */
+/**
+ * A queue up to this long is read in the order of ids. From a longer one, this many rows of some webhooks are read and
+ * sorted.
+ */
 const SHORT_QUEUE = 20_000;
 
 type Code = keyof typeof STATUS_CODES;
@@ -39,8 +42,8 @@ export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
 }
 
 /**
- * What is walked in the order of ids to find the matches of a source, which may be few; null where an index leads to nothing
- * but matches, or where all of it is read and sorted.
+ * The rows to read in the order of ids in order to find the matches of a source, which may be few. Null if an index
+ * contains only matches, or if all matches are read and sorted.
  */
 export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source): Source | null {
   const { status, webhooks, eventNos } = scope;
@@ -55,7 +58,7 @@ export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source)
   return recordSources({ ...scope, ...indexed }, dialect)[0] ?? null;
 }
 
-/** What is complete. */
+/** Completed deliveries. */
 export function recordSources(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
   const { status } = scope;
   if (status !== null && !(status in STATUS_CODES)) return [];
@@ -76,7 +79,7 @@ function indexOf(status: DeliveryStatus | null): string {
   return status === null || status === 'delivered' ? 'deliveries_by_webhook' : 'deliveries_not_delivered_by_webhook';
 }
 
-/** Written out, not bound: a planner has to see whether the index of what was not delivered serves. */
+/** Written out, not bound: a planner must see whether the index of undelivered rows can be used. */
 function recordCondition(status: Code): string {
   const code = STATUS_CODES[status];
   return code === STATUS_CODES.delivered
@@ -84,7 +87,7 @@ function recordCondition(status: Code): string {
     : `d.status = ${code} and d.status <> ${STATUS_CODES.delivered}`;
 }
 
-/** What is in the queue, whether it waits or is sent again. */
+/** Rows of the queue, whether they wait or are redelivered. */
 export function queueSources(scope: Scope, dialect: Dialect): Source[] {
   const { status, webhooks } = scope;
   if (status === null) {
@@ -107,7 +110,7 @@ const IN_QUEUE: Readonly<Partial<Record<DeliveryStatus, InQueue>>> = {
   cancelled: { heads: 'deleted' },
 };
 
-/** What has no attempt to come: held, about to be cancelled, or complete and sent again. */
+/** Rows of the queue without a scheduled attempt: on hold, about to be cancelled, or complete and sent again. */
 export function unscheduledQueueSources(scope: Scope, dialect: Dialect): Source[] {
   const { status } = scope;
   if (status !== null) return status === 'pending' || status === 'retrying' ? [] : queueSources(scope, dialect);
@@ -115,14 +118,14 @@ export function unscheduledQueueSources(scope: Scope, dialect: Dialect): Source[
   return [...recordedSources(scope, dialect, CODES), ...waitingSources(scope, dialect, blocked, { heads: 'blocked' })];
 }
 
-/** What has an attempt to come. */
+/** Waiting deliveries with a scheduled attempt. */
 export function scheduledSources(scope: Scope, dialect: Dialect): Source[] {
   const open = scope.waiting.filter(isOpen);
   if (scope.status === null) return waitingSources(scope, dialect, open, { heads: 'open' });
   return scope.status === 'pending' || scope.status === 'retrying' ? queueSources(scope, dialect) : [];
 }
 
-/** Complete deliveries that are sent again keep their status meanwhile. */
+/** Completed deliveries keep their status while they are sent again. */
 function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code[]): Source[] {
   const webhooks = scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
   return statuses.flatMap((status) =>
@@ -199,7 +202,7 @@ export function testSources(scope: Scope, dialect: Dialect): Source[] {
   );
 }
 
-/** By an expression that no index has, so that what another index leads to is sorted. */
+/** An order by an expression that no index has, so that the engine sorts the rows of another index. */
 const sorted = (alias: string) => `coalesce(${alias}.id, ${alias}.id)`;
 
 /** Null for the deliveries of all events. */
@@ -231,7 +234,7 @@ function webhookCondition(
     const condition = only === null ? heads : `${heads} and ${HEAD_CONDITIONS[only]}`;
     return `${alias}.webhook_no in (select webhook_no from queue_heads where ${condition})`;
   }
-  // Of `in` with one value SQLite thinks less, and may walk all webhooks instead.
+  // SQLite estimates `in` with one value badly, and may read all webhooks instead.
   if (webhooks.length === 1) return `${alias}.webhook_no = ${parameters.bind(webhooks[0] ?? 0)}`;
   const before = parameters.values.length;
   for (const webhookNo of webhooks) parameters.bind(webhookNo);

@@ -3,7 +3,7 @@ import type { Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, type RowOf } from '../../database/sql.ts';
 import { BLOCKED } from '../heads.ts';
 
-/** What waits for each webhook of an entity that has anything waiting, by the counters. */
+/** Waiting deliveries of each webhook of an entity, from the counters. Webhooks without any are left out. */
 
 const waitingColumns = new Columns({
   webhookNo: integer('c.webhook_no'),

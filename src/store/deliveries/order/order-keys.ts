@@ -103,7 +103,7 @@ const lockText = textByRows(
     returning ${turnColumns.list}`,
 );
 
-/** Before anything is read or written of the deliveries with these keys; to be followed by `settleKeys`. */
+/** Locks keys. Call it before reading or writing deliveries with these keys, and call `settleKeys` afterwards. */
 export async function lockKeys(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<void> {
   for (const chunk of chunks(sorted(dialect, keys))) {
     const values = chunk.flatMap(({ key: { entity, key } }): SqlValue[] => [entity, key, 0]);
@@ -134,7 +134,7 @@ export async function drawTurns(queries: Queries, dialect: Dialect, keys: readon
 
 export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
-/** For a transaction that changes rows of the queue with several statements, which would take their locks in another order. */
+/** Locks rows of the queue in one order, for a transaction whose several statements would lock them in another. */
 export async function lockRows(queries: Queries, dialect: Dialect, rows: readonly DeliveryRow[]): Promise<void> {
   const { uuid, hexOf, lockRow, lookUp, isDistributed } = dialect;
   // SQLite has one writer.
@@ -211,7 +211,7 @@ export type Promotion = {
   readonly isWaiting: true;
 };
 
-/** Without an id, and all that follows it, where nothing waits in the key. */
+/** The first waiting delivery of a key. If nothing waits, the id and all columns after it are null. */
 const firstColumns = new Columns({
   entity: uuid('f.entity_id'),
   key: uuid('f.order_key'),
@@ -223,8 +223,8 @@ const firstColumns = new Columns({
 type First = RowOf<typeof firstColumns>;
 
 /**
- * For keys that are locked and from which deliveries may have left: gives the turn to the first of each, and forgets the keys
- * that nothing waits in.
+ * Gives the turn to the first delivery of each locked key, after deliveries may have left it. Deletes keys without
+ * waiting deliveries.
  */
 export async function settleKeys(
   queries: Queries,
@@ -270,7 +270,7 @@ const headColumns = new Columns({
   generation: integer('generation'),
 });
 
-/** Due now at the earliest, because a claim passes over rows that were due long before it (`look_from_ms`). */
+/** Due now at the earliest, because a claim skips rows that were due long before it (`look_from_ms`). */
 async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First, nowMs: number): Promise<Promotion> {
   const head = await headColumns.get(
     queries,

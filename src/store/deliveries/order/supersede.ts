@@ -13,28 +13,39 @@ import {
   valuesList,
 } from '../../database/sql.ts';
 import { setDeliveries } from '../../events/unmatched.ts';
-import { ENDED } from '../../tasks/tasks.ts';
+import { ENDED, startTask } from '../../tasks/tasks.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
 import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
 
 /**
- * Carries out the rules of `domain/supersession/rules.ts` in the transaction that accepts an event. A row of `subjects` is the lock of
- * what events are about: of two instances that accept a reminder and the payment at once, the second sees what the first has
- * done. Deliveries that are held, retried or not sent yet become superseded; one in flight too, and is delivered after all if
- * its receiver responds with a 2xx. What was asked for again after it was complete is sent.
+ * Carries out the rules of `domain/supersession/rules.ts` in the transaction that accepts an event. A row of `subjects`
+ * locks the subject of events: if two instances accept a reminder and its payment at the same time, the second sees the
+ * changes of the first. Deliveries that are on hold, retried or not sent yet become superseded. A delivery in flight keeps
+ * its turn until its request ends: it is delivered if its receiver responds with a 2xx, and a task ends it otherwise
+ * (`supersede-task.ts`). A redelivery of a completed delivery is still sent.
  */
 
-export type RoleOfEvent = { readonly entity: SqlUuid; readonly eventNo: string; readonly role: Role };
+export type RoleOfEvent = {
+  readonly entityId: string;
+  readonly entity: SqlUuid;
+  readonly eventNo: string;
+  readonly role: Role;
+};
 
 export type Supersession = {
   /** The numbers of the events that are superseded on arrival, with those that supersede them. */
   readonly onArrival: ReadonlyMap<string, string>;
-  /** Numbers of events whose deliveries are to be superseded, with those that supersede them. */
+  /** Numbers of events whose waiting deliveries become superseded, with the events that supersede them. */
   readonly waiting: readonly Superseded[];
 };
 
-export type Superseded = { readonly entity: SqlUuid; readonly eventNo: SqlUuid; readonly byNo: SqlUuid };
+export type Superseded = {
+  readonly entityId: string;
+  readonly entity: SqlUuid;
+  readonly eventNo: SqlUuid;
+  readonly byNo: SqlUuid;
+};
 
 const subjectColumns = new Columns({
   entity: uuid('entity_id'),
@@ -51,7 +62,10 @@ const lockText = textByRows(
     returning ${subjectColumns.list}`,
 );
 
-/** Locks what the events are about, notes them there, and returns what they lead to. No subject has events of both kinds. */
+/**
+ * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. No subject has
+ * events of both kinds.
+ */
 export async function lockSubjects(
   queries: Queries,
   dialect: Dialect,
@@ -75,14 +89,16 @@ export async function lockSubjects(
   }
   const onArrival = new Map<string, string>();
   const waiting: Superseded[] = [];
-  for (const { name, entity, subject, role, eventNo } of named) {
+  for (const { name, entityId, entity, subject, role, eventNo } of named) {
     const row = found.get(name);
     const by = row?.eventNo ?? null;
     if (role.kind === 'superseded') {
       if (role.onArrival && by !== null) onArrival.set(eventNo, dialect.hexOf(by));
       else await noteSupersedable(queries, entity, subject, dialect.bindUuid(eventNo));
     } else if (row?.isWaited === 1) {
-      waiting.push(...(await takeSupersedable(queries, entity, subject, dialect.bindUuid(eventNo))));
+      const byNo = dialect.bindUuid(eventNo);
+      const taken = await takeSupersedable(queries, entity, subject);
+      waiting.push(...taken.map((one) => ({ entityId, entity, byNo, ...one })));
     }
   }
   return { onArrival, waiting };
@@ -99,13 +115,12 @@ async function takeSupersedable(
   queries: Queries,
   entity: SqlUuid,
   subject: SqlUuid,
-  byNo: SqlUuid,
-): Promise<Superseded[]> {
+): Promise<RowOf<typeof takenColumns>[]> {
   const which = 'where entity_id = $1 and subject = $2';
   const sql = `delete from supersedable ${which} returning ${takenColumns.list}`;
   const rows = await takenColumns.all(queries, sql, [entity, subject]);
   await queries.run(`update subjects set is_waited = 0 ${which}`, [entity, subject]);
-  return rows.map(({ eventNo }) => ({ entity, eventNo, byNo }));
+  return rows;
 }
 
 export const waitingColumns = new Columns({
@@ -117,12 +132,28 @@ export const waitingColumns = new Columns({
 });
 export type WaitingRow = RowOf<typeof waitingColumns>;
 
-/** A range of ids: `$1` is the entity, `$2` the event's number, `$3` its last id. */
-export const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null`;
+/** The deliveries of an event that are not completed. */
+export function readWaiting(
+  queries: Queries,
+  dialect: Dialect,
+  { entity, eventNo }: Pick<Superseded, 'entity' | 'eventNo'>,
+): Promise<WaitingRow[]> {
+  const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(eventNo)));
+  return waitingColumns.all(
+    queries,
+    `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null`,
+    [entity, eventNo, last],
+  );
+}
+
+export function keysOfWaiting(entity: SqlUuid, rows: readonly WaitingRow[]): OrderKey[] {
+  return rows.flatMap(({ orderKey: key }) => (key === null ? [] : { entity, key }));
+}
 
 /**
- * Ends the deliveries of the events, and what would be made of them later. `keys` are the keys that the caller takes next:
- * they are locked along with those that the deliveries have, in one order. Returns the deliveries that have their turn now.
+ * Ends the deliveries of the events, and the tasks that would create more. `keys` are the keys that the caller takes
+ * next: they are locked along with those that the deliveries have, in one order. Returns the deliveries that have their
+ * turn now.
  */
 export async function supersedeWaiting(
   queries: Queries,
@@ -132,30 +163,46 @@ export async function supersedeWaiting(
 ): Promise<Promotion[]> {
   const found: { event: Superseded; rows: WaitingRow[] }[] = [];
   for (const event of events) {
-    const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(event.eventNo)));
     await endTask(queries, changes, event);
-    found.push({ event, rows: await waitingColumns.all(queries, OF_EVENT, [event.entity, event.eventNo, last]) });
+    found.push({ event, rows: await readWaiting(queries, dialect, event) });
   }
-  const keys = found.flatMap(({ event, rows }) =>
-    rows.flatMap(({ orderKey }) => (orderKey === null ? [] : { entity: event.entity, key: orderKey })),
-  );
+  const keys = found.flatMap(({ event, rows }) => keysOfWaiting(event.entity, rows));
   await lockKeys(queries, dialect, [...keys, ...joined]);
   // In one order, because other transactions record attempts of these deliveries.
   const waiting = found.flatMap(({ event: { entity }, rows }) => rows.map(({ id }) => ({ entity, id })));
   if (waiting.length > 1) await lockRows(queries, dialect, waiting);
   for (const { event, rows } of found) {
-    for (const chunk of chunks(rows)) await moveToRecord(queries, dialect, changes, event, chunk);
+    const moved = await moveToRecord(queries, dialect, changes, event, rows, nowMs);
+    if (moved.length < rows.length) await endInFlight(queries, dialect, event, rows);
   }
   return settleKeys(queries, dialect, keys, nowMs);
 }
 
+/** Leaves deliveries in flight to a task. They are not sent again, even if someone asked for that. */
+async function endInFlight(
+  queries: Queries,
+  dialect: Dialect,
+  { entity, entityId, eventNo, byNo }: Superseded,
+  rows: readonly WaitingRow[],
+): Promise<void> {
+  for (const chunk of chunks(rows)) {
+    await queries.run(
+      `update queue set redeliver = 0
+       where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)} and redeliver > 0 and recorded is null`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+  }
+  const cursor = dialect.hexOf(byNo);
+  await startTask(queries, dialect, { kind: 'supersede', entityId, subject: eventNo, phase: 'ending', cursor });
+}
+
 const taskColumns = new Columns({ made: integer('made') });
 
-/** The rest of an event for many webhooks is not made; the event has the deliveries that it has. */
+/** Ends the fan-out of an event: the event keeps the deliveries that it already has. */
 export async function endTask(
   queries: Queries,
   changes: CountChanges,
-  { entity, eventNo }: Omit<Superseded, 'byNo'>,
+  { entity, eventNo }: Pick<Superseded, 'entity' | 'eventNo'>,
 ): Promise<void> {
   const task = await taskColumns.get(
     queries,
@@ -167,24 +214,39 @@ export async function endTask(
   await setDeliveries(queries, changes, { entity, eventNo }, task.made);
 }
 
-/** Without those that are in flight at this time, where one is given. Returns the rows that it has moved. */
+/** Leaves out deliveries that are in flight at `nowMs`. Returns the rows that it moved. */
 export async function moveToRecord(
   queries: Queries,
   dialect: Dialect,
   counts: CountChanges,
-  { entity, byNo }: Omit<Superseded, 'eventNo'>,
+  { entity, byNo }: Pick<Superseded, 'entity' | 'byNo'>,
   waiting: readonly Pick<WaitingRow, 'id'>[],
-  nowMs: number | null = null,
+  nowMs: number,
 ): Promise<WaitingRow[]> {
-  const idle = nowMs === null ? '' : 'and lease_ms <= $2';
-  const before: SqlValue[] = nowMs === null ? [entity] : [entity, dialect.leaseClock.endedBy(nowMs)];
-  // Another transaction may have completed some of them meanwhile.
+  const moved: WaitingRow[] = [];
+  for (const chunk of chunks(waiting))
+    moved.push(...(await moveChunk(queries, dialect, { entity, byNo }, chunk, nowMs)));
+  for (const { id, webhookNo, attempts } of moved) {
+    counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
+    counts.deliveries(entity, webhookNo, hexIn(dialect.hexOf(id)), { superseded: 1 });
+  }
+  return moved;
+}
+
+async function moveChunk(
+  queries: Queries,
+  dialect: Dialect,
+  { entity, byNo }: Pick<Superseded, 'entity' | 'byNo'>,
+  waiting: readonly Pick<WaitingRow, 'id'>[],
+  nowMs: number,
+): Promise<WaitingRow[]> {
+  // Another transaction may have completed some of them since they were read.
   const rows = await waitingColumns.all(
     queries,
     `select ${waitingColumns.list} from queue
-     where entity_id = $1 ${idle} and id in ${valuesList(1, waiting.length, before.length)} and recorded is null
+     where entity_id = $1 and lease_ms <= $2 and id in ${valuesList(1, waiting.length, 2)} and recorded is null
      order by id ${dialect.lockRow}`,
-    [...before, ...waiting.map(({ id }) => id)],
+    [entity, dialect.leaseClock.endedBy(nowMs), ...waiting.map(({ id }) => id)],
   );
   if (rows.length === 0) return rows;
   const ids = rows.map(({ id }) => id);
@@ -200,19 +262,15 @@ export async function moveToRecord(
     entity,
     ...ids,
   ]);
-  for (const { id, webhookNo, attempts } of rows) {
-    counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
-    counts.deliveries(entity, webhookNo, hexIn(dialect.hexOf(id)), { superseded: 1 });
-  }
   return rows;
 }
 
-/** For events that are removed: they supersede nothing any more. */
+/** Removed events no longer supersede others. */
 export async function forgetSubjects(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,
-  events: readonly Omit<RoleOfEvent, 'entity'>[],
+  events: readonly Pick<RoleOfEvent, 'eventNo' | 'role'>[],
 ): Promise<void> {
   for (const chunk of chunks(events)) {
     const list = valuesList(1, chunk.length, 1);

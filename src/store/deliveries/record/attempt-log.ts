@@ -5,7 +5,7 @@ import type { Claimed } from '../claim/claimed.ts';
 import { type CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import type { Wake } from '../heads.ts';
 
-/** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
+/** One attempt: the delivery as it was claimed, the outcome of the request, and the next state of the delivery. */
 export type AttemptRecord = {
   delivery: Claimed;
   startedAtMs: number;
@@ -24,11 +24,14 @@ export type Run = {
   readonly nowMs: number;
 };
 
-/** The endpoint that an attempt went to is named only where it is not the one that the delivery has its number of. */
+/** `sent_to_no` is set only if an attempt went to another endpoint than the one in whose sequence the delivery is. */
 export const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, started_at_ms,
   sequence, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
 
-/** A log that does not fit its delivery must not keep what the receiver has from being recorded: it would be sent for ever. */
+/**
+ * A log that does not fit its delivery must not prevent the recording of a success: the delivery would be sent for
+ * ever.
+ */
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts
       (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response,

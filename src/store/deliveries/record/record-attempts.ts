@@ -20,10 +20,10 @@ import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './
 import { recordOne } from './record-one.ts';
 
 /**
- * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success needs
- * no token, because the receiver has the event, no matter which instance sent it; a failure counts only under the newest claim. An attempt
- * whose commit went unanswered and is recorded again finds itself counted, and changes nothing. `onDue` is told where
- * deliveries have their turn now.
+ * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success
+ * needs no token, because the receiver has the event, no matter which instance sent it. A failure counts only under the
+ * newest claim. If a commit went unanswered and the attempt is recorded again, the attempt is already counted and
+ * nothing changes. `onDue` gets the destinations with deliveries that became due.
  */
 export async function recordAttempts(
   queries: Queries,
@@ -31,12 +31,26 @@ export async function recordAttempts(
   made: readonly AttemptRecord[],
   onDue: (destinations: Iterable<DestinationKey>) => void = () => undefined,
 ): Promise<Set<string>> {
-  if (!dialect.isDistributed) return recordTogether(queries, dialect, made, onDue);
   const recorded = new Set<string>();
-  for (const some of Map.groupBy(made, ({ delivery }) => delivery.entityId).values()) {
-    for (const id of await recordTogether(queries, dialect, some, onDue)) recorded.add(id);
+  for (const each of onceEach(made)) {
+    const parts = dialect.isDistributed ? Map.groupBy(each, ({ delivery }) => delivery.entityId).values() : [each];
+    for (const some of parts) {
+      for (const id of await recordTogether(queries, dialect, some, onDue)) recorded.add(id);
+    }
   }
   return recorded;
+}
+
+/**
+ * Parts with one attempt of each delivery, the earlier claims first. Usually there is one part. If the commit of an attempt went
+ * unanswered, or a lease ended during it, the batch can have the next attempt of the same delivery too.
+ */
+function onceEach(made: readonly AttemptRecord[]): (readonly AttemptRecord[])[] {
+  const byDelivery = Map.groupBy(made, ({ delivery }) => delivery.deliveryId);
+  if (byDelivery.size === made.length) return [made];
+  const all = [...byDelivery.values()].map((some) => some.toSorted((a, b) => a.delivery.token - b.delivery.token));
+  const parts = Math.max(...all.map(({ length }) => length));
+  return Array.from({ length: parts }, (_, index) => all.flatMap((some) => some.slice(index, index + 1)));
 }
 
 async function recordTogether(
@@ -151,7 +165,7 @@ const completeText = (dialect: Dialect) =>
   });
 const completeTexts = new WeakMap<Dialect, (rows: number) => string>();
 
-/** Citus inserts what another statement selects, and not what it deletes. */
+/** Citus can insert the rows of a `select`, but not the rows of a `delete`. */
 function movesInOneStatement({ uuid, isDistributed }: Dialect): boolean {
   return uuid === 'uuid' && !isDistributed;
 }
@@ -173,7 +187,7 @@ function textOf(
   return text;
 }
 
-/** The common case: it arrived or failed for good, and nothing else was asked of it. */
+/** The common case: the delivery arrived or failed permanently, and no redelivery is requested. */
 async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const values = made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {

@@ -15,7 +15,10 @@ type QueueRow = RowOf<typeof queueColumns>;
 
 type Status = keyof typeof STATUS_CODES;
 
-/** Everything but the common case, decided here on the row as it is: failures, redeliveries, and what changed meanwhile. */
+/**
+ * Handles every case but the common one, on the row as it is now: failures, redeliveries, and rows that changed since
+ * the claim.
+ */
 export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void> {
   const { queries, dialect, recorded } = run;
   const { delivery, outcome } = attempt;
@@ -30,7 +33,7 @@ export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void>
   }
   const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;
   if (row.token === delivery.token && row.attempts > delivery.attempts) {
-    // Counted before, where a commit went unanswered.
+    // Counted before: the commit went unanswered.
     recorded.add(delivery.deliveryId);
     return;
   }
@@ -46,7 +49,7 @@ export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void>
   else await keepInQueue(run, numbered, row, { redeliver, complete, before });
 }
 
-/** The status under which the delivery is complete after this attempt, or null while an attempt is to come. */
+/** The status under which this attempt completes the delivery, or null if another attempt follows. */
 function completedStatus({ delivery, outcome, next }: AttemptRecord, before: Status | null): Status | null {
   if (isSuccess(outcome)) return 'delivered';
   if (before !== null) return before;
@@ -95,7 +98,7 @@ async function keepInQueue(
   const { queries, dialect, counts, wakes, nowMs } = run;
   const { delivery, outcome, next } = attempt;
   const entity = entityKey(dialect, delivery.entityId);
-  // After a redelivery of one that still waits, the schedule goes on where it was.
+  // After a redelivery, a delivery that still waits continues its schedule.
   const scheduledMs = delivery.kind === 'redelivery' ? (row.scheduledMs ?? row.dueMs) : nowMs + (next.delayMs ?? 0);
   // Not before now, because claims read a head from a mark that follows the clock, and an earlier row would be below it.
   const dueMs = redeliver > 0 ? nowMs : Math.max(scheduledMs, nowMs);
@@ -128,7 +131,10 @@ async function keepInQueue(
 
 const recordColumns = new Columns({ status: integer('status'), attempts: integer('attempts') });
 
-/** The delivery was completed meanwhile, most likely cancelled with its webhook: what the receiver has is a fact. */
+/**
+ * The delivery was completed during the attempt, most likely cancelled with its webhook. A success still counts: the
+ * receiver has the event.
+ */
 async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<boolean> {
   const { queries, dialect, counts, nowMs } = run;
   const { delivery, outcome } = attempt;
@@ -141,7 +147,7 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
   if (row === undefined) return false;
   const before = statusOfCode(row.status);
   if (row.attempts > delivery.attempts) {
-    // Counted before, where a commit went unanswered; otherwise another instance has completed it.
+    // Counted before, with an unanswered commit. If not, another instance has completed the delivery.
     return isSuccess(outcome) ? before === 'delivered' : before === 'failed' && row.attempts === delivery.attempts + 1;
   }
   if (!isSuccess(outcome)) return false;

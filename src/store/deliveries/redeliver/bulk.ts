@@ -1,8 +1,19 @@
 import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../../contract/deliveries.ts';
+import { DomainError } from '../../../domain/errors.ts';
 import { hexIn, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type SqlUuid } from '../../database/database.ts';
-import { Columns, chunks, entityKey, integer, json, nullable, text, valuesList } from '../../database/sql.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  json,
+  nullable,
+  readInteger,
+  text,
+  valuesList,
+} from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { type Progress, type StepTools, startTask, type Task } from '../../tasks/tasks.ts';
 import type { Change } from '../../tenants/audit.ts';
@@ -13,7 +24,10 @@ import { FIRST_ID, findShare } from './search.ts';
 
 /** Sending many deliveries again: a row of `redeliveries` has the filter and the results, and a task queues the deliveries. */
 
-/** Notes what is to be sent again: all that match now, and nothing that comes later. */
+/** An entity with more running redeliveries has to wait, so that its tasks stay few. */
+const MAX_RUNNING = 100;
+
+/** Stores a redelivery of all deliveries that match now. Later ones are not included. */
 export async function startRedelivery(
   db: Database,
   entityId: string,
@@ -25,6 +39,7 @@ export async function startRedelivery(
     untilMs: await readNowMs(queries, db.dialect),
   }));
   return db.transaction(async (queries) => {
+    await requireFew(queries, entityKey(db.dialect, entityId));
     const redeliveryId = newId('rdl');
     await queries.run(
       `insert into redeliveries (entity_id, id, filter, total, until_ms, actor, created_at)
@@ -36,6 +51,13 @@ export async function startRedelivery(
     await startTask(queries, db.dialect, task);
     return redeliveryId;
   });
+}
+
+/** Transactions at the same time do not see each other's tasks, and can exceed the limit by one each. */
+async function requireFew(queries: Queries, entity: SqlUuid): Promise<void> {
+  const some = `from (select 1 from tasks where entity_id = $1 and kind = 'redeliver' limit ${MAX_RUNNING}) running`;
+  const running = await readInteger(queries, 'count(*)', some, [entity]);
+  if (running >= MAX_RUNNING) throw new DomainError('redeliveries_running', { limit: MAX_RUNNING });
 }
 
 /** The subject of the task. */
@@ -55,7 +77,7 @@ export async function redeliverStep(tools: StepTools, task: Task): Promise<Progr
   if (search === undefined) return 'done';
   const { found, readTo } = await findShare(queries, dialect, { entityId, ...search, after });
   const blocked = await readBlocked(queries, entity, found);
-  // What is paused is queued, and sent when its endpoint is resumed.
+  // Deliveries to a paused endpoint are queued too. They go out when the endpoint is resumed.
   const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
   const outdated = await findOutdated(
     queries,
@@ -105,13 +127,15 @@ const progressColumns = new Columns({
   dateFinished: nullable(integer('finished_at')),
 });
 
-/** Of the queue: what is still to be sent again, and what was and goes on with its schedule. */
+/** Rows of the redelivery in the queue. `sent` counts the ones that were sent and continue their schedule. */
 const waitingColumns = new Columns({
   waiting: integer('count(*)'),
   sent: nullable(integer('sum(case when redeliver = 0 then 1 else 0 end)')),
 });
 
-/** Of the record. The index has the status of the last response, so that no row is read. */
+/**
+ * Completed rows of the redelivery. The index contains the status code of the last response, so that no row is read.
+ */
 const endedColumns = new Columns({
   ended: integer('count(*)'),
   delivered: nullable(integer('sum(case when status_code >= 200 and status_code < 300 then 1 else 0 end)')),

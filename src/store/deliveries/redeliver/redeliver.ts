@@ -21,8 +21,8 @@ import { settleKeys } from '../order/order-keys.ts';
 import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 
 /**
- * Sending again. A delivery that waits is asked for one more request (`redeliver`). A completed delivery goes back into the
- * queue with the status that it had (`recorded`), and a payment joins its order key again. The dispatcher sends both within
+ * Sending again. A waiting delivery gets one more request (`redeliver`). A completed delivery goes back into the queue
+ * with the status that it had (`recorded`), and a payment joins its order key again. The dispatcher sends both within
  * the limits of their destination, like any other attempt.
  */
 
@@ -51,7 +51,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
     if (head === undefined) return false;
     requireOpen(entityId, head);
     await rejectOutdated(queries, dialect, entity, id);
-    // None where retention has removed it meanwhile.
+    // False if retention has removed the delivery since it was found.
     return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo: head.webhookNo }], null)) > 0;
   };
   return repeatIfHeadChanged(() => db.transaction(work));
@@ -126,7 +126,10 @@ const bytesColumns = new Columns({ bytes: integer() });
 
 export type Target = { id: SqlUuid; webhookNo: number };
 
-/** In the transaction of the caller, who has seen that their webhooks take deliveries. Returns how many it queued. */
+/**
+ * Queues deliveries again in the caller's transaction. The caller has checked that their webhooks may send. Returns how
+ * many it queued.
+ */
 export async function queueAgain(
   queries: Queries,
   dialect: Dialect,
@@ -155,7 +158,8 @@ export async function queueAgain(
        order by id ${dialect.lockRow}`,
       [entity, ...chunk.map(({ id }) => id)],
     );
-    // Not while an instance holds the delivery: recording that attempt finds the count and makes it due.
+    // While an instance has claimed the delivery, its due time stays: recording that attempt finds the count and makes
+    // it due.
     queued += await queries.run(
       `update queue set redeliver = redeliver + 1, redelivery_id = coalesce($3, redelivery_id),
          scheduled_ms = case when recorded is null then coalesce(scheduled_ms, due_ms) end,

@@ -11,7 +11,7 @@ export const FIRST_ID = '0'.repeat(32);
 type Search = {
   readonly entityId: string;
   readonly filter: DeliveryFilter;
-  /** What was made later does not match. */
+  /** Later deliveries do not match. */
   readonly untilMs: number;
   /** An id, as 32 hex digits. */
   readonly after: string;
@@ -48,7 +48,8 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
     parts.push({ source, end: await endOfWalk(queries, dialect, walkOf(narrowed, dialect, source), search) });
   }
   const inTable = (name: string) => parts.filter(({ source }) => source.table === name);
-  // PostgreSQL reads each with a later snapshot: what is completed or sent again meanwhile is in one of the three.
+  // PostgreSQL reads each with a later snapshot. A delivery that is completed or sent again during the reads is in one
+  // of the three.
   for (const { source, end } of [...inTable('queue'), ...inTable('deliveries'), ...inTable('queue')]) {
     const rows = await readMatches(queries, dialect, source, search, end);
     for (const { id, ...row } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), ...row });
@@ -62,7 +63,7 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   return { found: events, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
 }
 
-/** Only what was there when the redelivery was started. */
+/** Only deliveries that existed when the redelivery was started. */
 function narrow(scope: Scope, startedAtMs: number): Scope {
   const untilMs = startedAtMs + 1;
   const toHex = firstHexAt(untilMs);
@@ -73,7 +74,7 @@ function narrow(scope: Scope, startedAtMs: number): Scope {
   };
 }
 
-/** The id up to which one step walks; null where it comes to the end, or where it walks over nothing but matches. */
+/** The id at which this step stops. Null if the step reaches the end, or if every row it reads matches. */
 async function endOfWalk(
   queries: Queries,
   dialect: Dialect,

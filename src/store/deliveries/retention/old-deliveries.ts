@@ -38,13 +38,16 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
   if (!dryRun) yield* forgetDeliveries(run, entity);
 }
 
-/** What says how many there were, and which numbers they had. */
+/** Removes the counters and the sequence numbers of old deliveries. */
 export async function* forgetDeliveries(run: Run, entity: Entity): AsyncGenerator<void> {
   await forgetDeliveryCounts(run, entity);
   yield* pruneNumbers(run, entity.key);
 }
 
-/** Returns those that were there: another instance may be deleting some, or a redelivery may have taken them back. */
+/**
+ * Returns the rows that it deleted. Another instance may be deleting some, or a redelivery may have moved them to the
+ * queue.
+ */
 async function deleteDeliveries(
   queries: Queries,
   { db: { dialect } }: Run,

@@ -67,7 +67,7 @@ async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly
   const inRange = (table: string) =>
     `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)`;
   const hasTask = 'exists (select 1 from tasks t where t.entity_id = $1 and (t.event_no = e.no or t.subject = e.no))';
-  // In a dry run the deliveries that would go are still there, and an old event has none that are younger.
+  // In a dry run, the old deliveries are still there and must not count. An old event has no younger ones.
   const left = [hasTask, inRange('queue'), ...(dryRun ? [] : [inRange('deliveries')])].join(' or ');
   for (const chunk of chunks(events)) {
     const rows = await db.all<{ no: SqlUuid }>(
@@ -126,7 +126,7 @@ async function deleteEvents(
 
 type GoneEvent = Pick<RowOf<typeof goneColumns>, 'no' | 'event' | 'body'>;
 
-/** What is removed supersedes nothing any more. */
+/** Removed events no longer supersede others. */
 export async function forgetWhatFor(
   queries: Queries,
   dialect: Dialect,

@@ -31,5 +31,5 @@ export type Run = {
 
 export type Entity = { entityId: string; key: SqlUuid };
 
-/** Removes a part of what is old of an entity, and yields after each batch. */
+/** Removes a part of an entity's old rows, and yields after each batch. */
 export type Step = (run: Run, entity: Entity) => AsyncGenerator<void>;

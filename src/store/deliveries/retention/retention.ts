@@ -15,15 +15,17 @@ import {
   pruneEndpoints,
   pruneFacts,
   pruneHeads,
+  pruneInvoices,
   pruneOldStats,
   pruneRedeliveries,
   pruneSecrets,
 } from './small-tables.ts';
 
 /**
- * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
- * the queue and stays however old it is, and so does its event. Several instances may do this at once: what one of them
- * is deleting the others pass over. Where tables are partitioned by day, days that are old as a whole are dropped before.
+ * Removes completed deliveries and their events when they are old, entity by entity in the order of ids, in short
+ * transactions. A waiting delivery is in the queue and stays however old it is, and so does its event. Several
+ * instances may do this at once: each skips the rows that another is deleting. If tables are partitioned by day, whole
+ * old days are dropped first.
  */
 
 export type PruneOptions = {
@@ -34,7 +36,7 @@ export type PruneOptions = {
   /** On a store that is partitioned by day, leaves a day that is old only in part until it can be dropped. */
   keepsDays?: boolean;
   onProgress?: (soFar: Readonly<Pruned>) => void;
-  /** The database's clock when absent: an instance whose own clock runs ahead must not take what others still keep. */
+  /** The database clock if absent: an instance whose clock runs ahead must not remove rows that others still keep. */
   nowMs?: number;
 };
 
@@ -80,7 +82,7 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
 
 type Prunable =
   | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
-  | ('own_secrets' | 'endpoints' | 'facts' | 'changes');
+  | ('own_secrets' | 'endpoints' | 'facts' | 'invoices' | 'changes');
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
 async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean): Promise<Step[]> {
@@ -98,6 +100,7 @@ async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean
          ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
          ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
          ${has('facts where entity_id = $3 and created_at_ms < $7', 'facts')},
+         ${has('invoices where entity_id = $3 and watched_until < $4', 'invoices')},
          ${has('option_changes where entity_id = $3 and changed_at_ms < $9', 'changes')},
          ${has('interval_stats where entity_id = $1 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
       [
@@ -115,6 +118,7 @@ async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
     ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
     ...(isThere('endpoints') ? [pruneEndpoints] : []),
+    ...(isThere('invoices') ? [pruneInvoices] : []),
     ...(isThere('facts') ? [pruneFacts] : []),
     ...(isThere('changes') ? [pruneChanges] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),

@@ -1,3 +1,4 @@
+import { removeOldInvoices } from '../../chain/invoices/retention.ts';
 import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
 import { Columns, chunks, integer, readInteger, uuid, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
@@ -7,7 +8,7 @@ import { pruneOptionChanges } from '../../webhooks/option-changes.ts';
 import { BLOCKED } from '../heads.ts';
 import type { Entity, Run } from './prune-run.ts';
 
-/** What is old beside deliveries and events. */
+/** Removes old rows of the tables other than deliveries and events. */
 
 const headColumns = new Columns({ webhookNo: integer('webhook_no') });
 const isGone = `blocked >= ${BLOCKED.deleted}`;
@@ -72,7 +73,18 @@ export async function* pruneRedeliveries(
   }
 }
 
-/** After the events, which held facts go with. */
+/** Not part of the report. Runs before the facts, which stay as long as their invoices. */
+export async function* pruneInvoices(
+  { db, batches, dryRun, beforeS }: Run,
+  { entityId }: Entity,
+): AsyncGenerator<void> {
+  for (let full = !dryRun; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => (await removeOldInvoices(db, entityId, beforeS, size)) === size);
+    yield;
+  }
+}
+
+/** Removes old facts. Runs after the events, because held facts are removed together with their events. */
 export async function* pruneFacts(run: Run, { entityId }: Entity): AsyncGenerator<void> {
   const { db, batches, pruned, dryRun } = run;
   if (dryRun) pruned.facts += await countOldFacts(db, entityId, run);
@@ -115,7 +127,7 @@ export async function* pruneEndpoints(
   yield;
 }
 
-/** Statistics go with what they summed up, and are not part of the report. */
+/** Removes statistics as old as the removed deliveries. They are not part of the report. */
 export async function* pruneOldStats(
   { db, batches, dryRun, beforeS }: Run,
   { entityId }: Entity,

@@ -42,7 +42,8 @@ import { setDeliveries } from '../unmatched.ts';
  * | in the queue, not leased, never claimed       | superseded                               | none                 |
  * | in the queue, not leased, may be received     | superseded; a redelivery returns to the  | made                 |
  * |                                               | completed deliveries with its status     |                      |
- * | in the queue, leased                          | ends when its lease is over              | made, parked behind  |
+ * | in the queue, leased                          | ends when its lease is over; is not sent | made, parked behind  |
+ * |                                               | again, also if someone asked for that    |                      |
  * | completed, may be received                    | stays                                    | made                 |
  * | completed, never claimed; webhook deleted     | stays                                    | none                 |
  *
@@ -116,7 +117,7 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const receivers = receiversOf(found, settled);
   const inFlight = settled.filter((original) => isInFlight(original, dialect, nowMs));
   await keyInFlight(queries, dialect, task, receivers, inFlight);
-  // Of those that are left for the next step, too, because some of them were superseded.
+  // Also settles keys of originals that are left for the next step, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
   const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
@@ -132,9 +133,9 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
 }
 
 /**
- * The originals before the first one that another instance claimed after it was read, and before it was locked. Its receiver
- * may have been told since, so the next step reads it again, with those after it: the key that its retraction needs can no
- * longer be locked in this one, because keys are locked before rows of the queue.
+ * Returns the originals before the first one that another instance claimed between its read and its lock. Its receiver
+ * may have the event by now, so the next step reads it again, with the originals after it. This step can no longer lock
+ * the key that its retraction needs: keys are locked before rows of the queue.
  */
 function untilChanged(
   dialect: Dialect,
@@ -167,13 +168,24 @@ async function supersede(
   { changes, nowMs }: { changes: CountChanges; nowMs: number },
 ): Promise<WaitingRow[]> {
   const moved: WaitingRow[] = [];
-  for (const chunk of chunks(rows))
+  for (const chunk of chunks(rows)) {
+    // First, so that these rows are locked. The attempt in flight that is recorded next then finds no redelivery
+    // request.
+    await queries.run(
+      `update queue set redeliver = 0 where entity_id = $1 and redeliver > 0 and id in ${valuesList(1, chunk.length, 1)}`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
     moved.push(...(await moveToRecord(queries, dialect, changes, { entity, byNo }, chunk, nowMs)));
+  }
   moved.push(...(await endRedeliveries(queries, dialect, entityId, rows, nowMs)));
   return moved;
 }
 
-/** A delivery in flight gets the key of its retraction, which then waits for it. Most payments have that key already. */
+/**
+ * Gives deliveries in flight the key of their retraction, so that the retraction waits for them. If a delivery already
+ * has the key, it keeps its turn, but the parts of the key are stored: when the webhook moves, both must get the same
+ * new key.
+ */
 async function keyInFlight(
   queries: Queries,
   dialect: Dialect,
@@ -187,15 +199,17 @@ async function keyInFlight(
   const keyed = inFlight.flatMap(({ id, webhookNo, orderKey: own }) => {
     const receiver = receiverOf.get(retractionHeadNo(webhookNo));
     const key = receiver === undefined ? null : orderKeyOf(dialect, subjects, receiver);
-    if (key === null || (own !== null && dialect.hexOf(own) === dialect.hexOf(key))) return [];
-    return { entity, id, key };
+    if (key === null) return [];
+    return { entity, id, key, hasKey: own !== null && dialect.hexOf(own) === dialect.hexOf(key) };
   });
-  const turns = await drawTurns(queries, dialect, keyed);
-  for (const [index, { id, key }] of keyed.entries()) {
+  const joining = keyed.filter(({ hasKey }) => !hasKey);
+  const turns = await drawTurns(queries, dialect, joining);
+  for (const one of keyed) {
+    const turn = one.hasKey ? null : (turns[joining.indexOf(one)] ?? 0);
     await queries.run(
-      `update queue set order_key = $3, turn = $4, agreement_hash = $5, payment_hash = $6
+      `update queue set order_key = $3, turn = coalesce($4, turn), agreement_hash = $5, payment_hash = $6
        where entity_id = $1 and id = $2`,
-      [entity, id, key, turns[index] ?? 0, subjects.agreement, subjects.payment],
+      [entity, one.id, one.key, turn, subjects.agreement, subjects.payment],
     );
   }
 }
@@ -258,7 +272,7 @@ async function readHeads(
   return found.filter(({ blocked }) => (blocked & BLOCKED.deleted) === 0);
 }
 
-/** The webhooks that were told, each with the head of its retractions, made where it has none. */
+/** The webhooks that may have received the event, each with the head of its retractions. Creates missing heads. */
 async function findTold(
   queries: Queries,
   dialect: Dialect,

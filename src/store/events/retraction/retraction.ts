@@ -12,8 +12,8 @@ import { startEventTask } from '../fan-out-task.ts';
 import type { Incoming, NewEvent, RetractedEvent } from '../plan-acceptance.ts';
 
 /**
- * A retraction as acceptance sees it: an event that takes another one back. Here it is checked and noted; the deliveries are
- * the work of a task (`retraction-task.ts`), because those that are in flight have to end first.
+ * A retraction during acceptance: an event that withdraws another one. Acceptance checks and stores it. A task
+ * (`retraction-task.ts`) creates the deliveries, because deliveries in flight must end first.
  */
 
 const originalColumns = new Columns({
@@ -25,7 +25,7 @@ const originalColumns = new Columns({
   ),
 });
 
-/** An error where there is no such event, or where it cannot be taken back. */
+/** Returns an error if there is no such event, or if it cannot be retracted. */
 export async function findRetracted(
   queries: Queries,
   dialect: Dialect,
@@ -75,8 +75,8 @@ function countReceived(
 }
 
 /**
- * In the transaction that accepts the retraction: what the event had superseded may come again, the rest of its deliveries is
- * not made, and it is not sent again. Nothing happens where another retraction was faster.
+ * Ends the retracted event, in the transaction that accepts the retraction. It no longer supersedes others, gets no
+ * more deliveries, and is not sent again. Nothing happens if another retraction was faster.
  */
 export async function startRetraction(
   queries: Queries,
@@ -100,7 +100,7 @@ export async function startRetraction(
   await endTask(queries, changes, { entity, eventNo: retracted.no });
   if (marked === 0) return;
   const agreementId = event.agreementId ?? retracted.agreementId;
-  // Without a fact, the event and its retraction share a key of their own.
+  // Without a fact, the event and its retraction share a separate key.
   const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
   const task = { event: { ...event, agreementId, factKey }, eventNo, round: event.round ?? 0, subject: retracted.no };
   const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, cursor: '' };

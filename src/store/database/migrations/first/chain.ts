@@ -9,9 +9,10 @@ const NETWORK_TABLES: readonly string[] = [
   // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
   // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
   // only rise. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
-  // `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell saw another head. The columns
+  // `tip_s` is the timestamp of the tip, or of an earlier tip if no node stated it. `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell saw another head. The columns
   // `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms` its usual time. A network is
-  // in trouble since `stalled_since_ms`; after some minutes, an alert says so.
+  // in trouble since `stalled_since_ms`; after some minutes, an alert says so. `address_revision` numbers the changes of address
+  // books on the network, and `address_count` counts their rows.
   `create table chains (
     network_id bigint primary key,
     token bigint not null default 0,
@@ -39,7 +40,10 @@ const NETWORK_TABLES: readonly string[] = [
     stalled_since_ms bigint,
     stalled_reason text,
     stalled_node text,
-    is_stall_alerted smallint not null default 0
+    is_stall_alerted smallint not null default 0,
+    address_revision bigint not null default 0,
+    address_count bigint not null default 0,
+    tip_s bigint
   )`,
   // Alerts about a network that are still to be queued, in the order of `no`. Without an entity, an alert is for every entity
   // with a source on the network, and `alerted_to` is the last one that has it.
@@ -76,7 +80,13 @@ const SOURCE_TABLES: readonly string[] = [
   // too before the first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the
   // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused,
   // by a request or by a flood (`paused_by`). After a flood it is tried again at `retry_at_ms`, `retry_wait_ms` after the pause.
-  // `log_requests` and `logs_received` meter what the source costs (`chain/follow/blocks/source-meter.ts`).
+  // A source with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last
+  // change of its book, and `address_count` the number of addresses without those that were removed. Polls know the changes up to
+  // `book_read`. Later ones count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must still be
+  // read for the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of the last
+  // change that made the source read earlier blocks again.
+  // `is_for_invoices` is 1 if invoices have created the source, which the API cannot change.
+  // `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -103,11 +113,38 @@ const SOURCE_TABLES: readonly string[] = [
     earlier text,
     log_requests bigint not null default 0,
     logs_received bigint not null default 0,
+    book_place smallint,
+    book_revision bigint not null default 0,
+    book_read bigint not null default 0,
+    book_from bigint not null default 0,
+    unread_revision bigint not null default 0,
+    reread_revision bigint not null default 0,
+    address_count bigint not null default 0,
+    is_for_invoices smallint not null default 0,
     created_at bigint not null,
     primary key (entity_id, id)
   )`,
   'create unique index sources_by_hash on sources (entity_id, hash)',
   'create index sources_by_network on sources (network_id)',
+  'create index sources_paused on sources (entity_id) where paused_at_ms is not null',
+  // The address books of sources. An address counts from the block `from_block` on. A removed one counts up to `until_block`, and
+  // its row stays until that block is final, because a reorg may bring its payments into other blocks. `revision` is the number of
+  // the row's last change: a follower reads the rows with newer numbers than it knows.
+  `create table source_addresses (
+    network_id bigint not null,
+    address text collate "binary" not null,
+    entity_id text collate "binary" not null,
+    source_id text collate "binary" not null,
+    agreement_id text,
+    reference text,
+    from_block bigint not null,
+    until_block bigint,
+    revision bigint not null,
+    created_at bigint not null,
+    primary key (network_id, address, entity_id, source_id)
+  )`,
+  'create index source_addresses_by_revision on source_addresses (entity_id, source_id, revision, address)',
+  'create index source_addresses_removed on source_addresses (network_id, until_block) where until_block is not null',
 ];
 
 function factTables({ uuid }: Dialect): string[] {
@@ -116,13 +153,15 @@ function factTables({ uuid }: Dialect): string[] {
     // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
     // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
     // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
-    // the fact was first seen: each webhook gets it at the finality that it had then. A node was last
+    // the fact was first seen: each webhook gets it at the finality that it had then. Rules by amount compare `rule_amount`;
+    // without it, none is for the fact (`domain/chain/finality-by-amount.ts`). A node was last
     // asked at `asked_at_ms` for the transaction of a held event without a block, which was absent `absences` times in a row. It is
     // asked again at the head `next_ask_block`; null if no one has to ask. `votes` has the nodes that showed
     // or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it.
     // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
     // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the
-    // least amount of its source.
+    // least amount of its source. A payment of an invoice has `invoice_id`, and its amount in the smallest unit as `invoice_base`.
+    // `history` has every state and position that the fact had (`store/chain/fact-history.ts`).
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -154,7 +193,11 @@ function factTables({ uuid }: Dialect): string[] {
       payee text collate "binary",
       token text collate "binary",
       amount text collate "binary",
+      rule_amount text collate "binary",
       block_s bigint,
+      invoice_id text collate "binary",
+      invoice_base text,
+      history text not null default '',
       created_at_ms bigint not null,
       changed_at_ms bigint not null,
       primary key (entity_id, id)
@@ -165,33 +208,24 @@ function factTables({ uuid }: Dialect): string[] {
     `create index facts_lost on facts (network_id, block_number) where state = 'lost'`,
     `create index facts_waiting on facts (network_id) where state = 'waiting'`,
     'create index facts_asked on facts (network_id, entity_id, next_ask_block) where next_ask_block is not null',
+    'create index facts_asked_at on facts (network_id, entity_id, asked_at_ms) where next_ask_block is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',
-    'create index facts_by_state on facts (entity_id, state, created_at_ms, id)',
+    // Most facts are final. A list of these reads the order by date.
+    `create index facts_by_state on facts (entity_id, state, created_at_ms, id) where state <> 'final'`,
     'create index facts_by_transaction on facts (entity_id, transaction_hash)',
     'create index facts_by_transfer on facts (entity_id, transfer_id) where transfer_id is not null',
     'create index facts_by_agreement on facts (entity_id, agreement_id) where agreement_id is not null',
     'create index payments_by_date on facts (entity_id, created_at_ms, id) where is_payment = 1',
+    // A day of payments by the date of their blocks.
+    'create index payments_by_block_date on facts (entity_id, block_s, id) where is_payment = 1',
     'create index payments_by_payer on facts (entity_id, payer, created_at_ms, id) where is_payment = 1',
     'create index payments_by_payee on facts (entity_id, payee, created_at_ms, id) where is_payment = 1',
     'create index payments_by_amount on facts (entity_id, amount, created_at_ms, id) where is_payment = 1',
     // A range of amounts is counted without reading the rows.
     'create index payments_by_token on facts (entity_id, token, created_at_ms, id, amount) where is_payment = 1',
+    'create index facts_by_invoice on facts (entity_id, invoice_id, created_at_ms, id) where invoice_id is not null',
     // Only the facts of held events.
     'create index facts_held on facts (entity_id, event_no) where event_no is not null',
-    // Every state and every position that a fact had, numbered from 1.
-    `create table fact_history (
-      entity_id text collate "binary" not null,
-      fact_id text collate "binary" not null,
-      no bigint not null,
-      at_ms bigint not null,
-      state text not null,
-      revision bigint not null,
-      block_number bigint,
-      block_hash text,
-      log_index bigint,
-      is_disputed smallint not null default 0,
-      primary key (entity_id, fact_id, no)
-    )`,
   ];
 }
 

@@ -41,6 +41,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_heads_by_webhook on queue_heads (webhook_id)',
     // Written when a webhook begins or ceases to fail, and by no other attempt.
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
+    // Written when a webhook is suspended, paused or resumed. A deleted one leaves it.
+    'create index queue_heads_blocked on queue_heads (blocked) where blocked between 1 and 3',
 
     // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
     // The lease has no index, so that a claim changes no index either. `lease_s` is its length: a lease with more time left

@@ -7,8 +7,8 @@ export function taskTables({ uuid, storage }: Dialect): string[] {
     // `wait_ms` when the next step is due. `failures` counts the steps that failed in a row. A task starts after the end of
     // the task `after_no`.
     // Tasks that make deliveries: `event_no` is the event of these deliveries and `made` is how many it has. A fan-out
-    // walks the registry as it was at `revision`. With a finality, it is for the webhooks that had that finality at
-    // `seen_revision`. `order_key` and `fact_key` keep the deliveries in order.
+    // walks the registry as it was at `revision`. With a finality, it is for the webhooks that wanted that finality at
+    // `seen_revision` for a payment of `rule_amount`. `order_key` and `fact_key` keep the deliveries in order.
     `create table tasks (
       entity_id ${uuid} not null,
       no ${uuid} not null,
@@ -29,6 +29,7 @@ export function taskTables({ uuid, storage }: Dialect): string[] {
       phase text not null,
       cursor text collate "binary" not null,
       finality text,
+      rule_amount text collate "binary",
       primary key (entity_id, no)
     ) ${storage.updatedInPlace}`,
     'create unique index tasks_by_subject on tasks (entity_id, kind, subject, round)',

@@ -1,5 +1,7 @@
 export const WEBHOOK_TABLES: readonly string[] = [
-  // `finality` is null for the default of the event kind. `filter_hash` names a row of `payload_filters`.
+  // `finality` is null for the default of the event kind; rules by amount are JSON. `finality_levels` lists the finalities that
+  // payments can get by it, and `most_confirmations` is the largest number among them. `filter_hash` names a row of
+  // `payload_filters`.
   `create table webhooks (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -12,6 +14,8 @@ export const WEBHOOK_TABLES: readonly string[] = [
     suspended_reason text,
     filter_hash text collate "binary",
     finality text,
+    finality_levels text,
+    most_confirmations smallint,
     primary key (entity_id, id)
   )`,
   'create unique index webhooks_by_network_event on webhooks (entity_id, network_id, event, post_url)',
@@ -30,7 +34,7 @@ export const WEBHOOK_TABLES: readonly string[] = [
   'create index webhooks_suspended on webhooks (entity_id, network_id, event) where suspended_at is not null',
   'create index webhooks_by_filter on webhooks (entity_id, filter_hash) where filter_hash is not null',
   'create index webhooks_filtered on webhooks (entity_id, network_id, event, filter_hash) where filter_hash is not null',
-  'create index webhooks_by_finality on webhooks (entity_id, network_id, event, finality) where finality is not null',
+  'create index webhooks_by_finality on webhooks (entity_id, network_id, event, finality, finality_levels) where finality is not null',
 
   // Updated in the transaction that changes the webhooks, so that a total is a short sum and not a count of rows.
   `create table webhook_counts (
@@ -58,6 +62,7 @@ export const WEBHOOK_TABLES: readonly string[] = [
     revision bigint not null,
     changed_at_ms bigint not null,
     finality text,
+    finality_levels text,
     filter_hash text collate "binary",
     primary key (entity_id, webhook_no, revision)
   )`,

@@ -5,14 +5,15 @@ import { detachEvents, dropEvents } from './events.ts';
 import { detachRecords, dropRecords } from './records.ts';
 
 /**
- * Retention of a store that is partitioned by day (see database/partitions/layout.ts): days that are past the limit as a whole
- * are dropped, records before events. What batches still remove is what is in no day, or in a day of which too much is needed.
+ * Retention of a database that is partitioned by day (see database/partitions/layout.ts). Days that are past the limit
+ * as a whole are dropped, deliveries before events. Batches remove the other old rows: rows outside of any day, and
+ * rows of a day that contains too many rows which are still needed.
  */
 
-/** Where batches end, because a day that follows will be dropped. Both sort before every id that stays. */
+/** Batches stop at these ids, because a later day will be dropped. Both sort before every id that stays. */
 type Ends = { deliveriesBeforeHex: string; eventsBeforeHex: string };
 
-/** Drops what can be dropped, and says how far batches are to go. Several instances may do this at once. */
+/** Drops old days, and returns the ends for batches. Several instances may do this at once. */
 export async function dropOldDays(run: Run): Promise<Ends> {
   const { db, beforeMs, beforeHex, dryRun, keepsDays } = run;
   const layout = await readLayout(db);
@@ -28,7 +29,7 @@ export async function dropOldDays(run: Run): Promise<Ends> {
   for (const days of await detachedDays(run, 'deliveries')) await dropRecords(run, days);
   for (const days of attachedDays(layout, 'events', beforeMs)) {
     if (run.batches.isStopped) return whole;
-    // Its records are still there, and with them what needs its events.
+    // The day's deliveries are still there, and they need its events.
     const result = needed.deliveries.has(days.suffix) ? 'too much is needed' : await detachEvents(run, days);
     if (result === 'too much is needed') needed.events.add(days.suffix);
     if (result === 'locked') break;
@@ -48,7 +49,7 @@ export async function dropOldDays(run: Run): Promise<Ends> {
   return { deliveriesBeforeHex: endOf('deliveries'), eventsBeforeHex: endOf('events') };
 }
 
-/** Those that end before a time. */
+/** Attached days that end before a time. */
 function attachedDays({ partitions }: Layout, table: PartitionedTable, beforeMs: number): Days[] {
   return partitions.filter((days) => days.table === table && days.isAttached && days.toMs <= beforeMs);
 }

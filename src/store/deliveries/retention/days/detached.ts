@@ -2,11 +2,11 @@ import type { Database, Queries } from '../../../database/database.ts';
 import { isLockTimeout, withShortLock } from '../../../database/partitions/short-lock.ts';
 import { WHOLE_ENTITY } from '../../counts/counts.ts';
 
-/** What the steps for records and for events share. */
+/** Shared parts of the steps for deliveries and for events. */
 
 export type Detached = 'detached' | 'by another' | 'locked' | 'too much is needed';
 
-/** So many rows move to the default partition while acceptance waits: a few milliseconds. */
+/** At most this many rows move to the default partition while acceptance waits: a few milliseconds. */
 export const MAX_NEEDED = 1_000;
 
 /** The processes have those from 0 to 15. */
@@ -15,7 +15,7 @@ export const DROPPED_SHARD = 16;
 /** Sums over a day of many millions of rows. */
 export const DROP_DEADLINE_MS = 30 * 60_000;
 
-/** A lock that is not to be had leaves the day for the next run: everything else that is old goes. */
+/** If the lock times out, the day is left for the next run. Other old days still go. */
 export async function detach(db: Database, work: (queries: Queries) => Promise<Detached>): Promise<Detached> {
   try {
     return (await withShortLock(db, work)) ?? 'by another';

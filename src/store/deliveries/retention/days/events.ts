@@ -34,8 +34,8 @@ import {
 const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 26) || '0000000000' as uuid)`;
 
 /**
- * Detaches the day. Events of which a delivery is left move to the default partition. No other event comes to be needed while
- * this is found out: the records of the day are gone, so that none of its deliveries can be sent again.
+ * Detaches the day. Events that still have a delivery move to the default partition. Nothing can need another event of
+ * the day during this check: its deliveries are gone, so that none of them can be sent again.
  */
 export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
   const events = `events_${days.suffix}`;
@@ -73,7 +73,7 @@ const goneColumns = new Columns({
   body: text(`case when ${HAS_ROLE} then body else '' end`),
 });
 
-/** Forgets what other tables say of a detached day, takes it from the counters, and drops it. */
+/** Deletes the rows of other tables that refer to a detached day, subtracts the day from the counters, and drops it. */
 export async function dropEvents(run: Run, days: Days): Promise<void> {
   const { db, batches, pruned } = run;
   const events = `events_${days.suffix}`;
@@ -115,7 +115,7 @@ async function forgetNames({ db, batches }: Run, days: Days): Promise<void> {
       const to = await placeAfter(db, days, from, size * LOOKED_AT);
       const rows = await goneColumns.all(
         db,
-        // Within, because PostgreSQL would read the whole day where it expects few of these.
+        // A subselect with a limit: without it, PostgreSQL reads the whole day if it expects few matches.
         `select ${goneColumns.list} from (
            select entity_id, no, event, event_id, body from events_${days.suffix} where (entity_id, no) > ($1, $2)
            order by entity_id, no limit ${size * LOOKED_AT}) looked_at
@@ -131,10 +131,13 @@ async function forgetNames({ db, batches }: Run, days: Days): Promise<void> {
 const placeColumns = new Columns({ entity: uuid('entity_id'), no: uuid('no') });
 type Place = RowOf<typeof placeColumns>;
 
-/** Of so many events for each that a batch may have, because a day may have millions of which nothing is to be forgotten. */
+/**
+ * A batch reads up to this many events for each event that it may forget: a day may have millions of events without
+ * anything to forget.
+ */
 const LOOKED_AT = 16;
 
-/** The event that is so many further on in the day; null where there are fewer. */
+/** The event that is `events` places further on in the day. Null if there are fewer. */
 async function placeAfter(db: Run['db'], days: Days, { entity, no }: Place, events: number): Promise<Place | null> {
   const place = await placeColumns.get(
     db,
@@ -153,7 +156,7 @@ async function forgetSome(db: Run['db'], days: Days, rows: readonly RowOf<typeof
       if (first === undefined) continue;
       const hashes = ofEntity.flatMap(({ eventId }) => (eventId === null ? [] : [eventIdKey(dialect, eventId)]));
       for (const chunk of chunks(hashes)) {
-        // Of this day: the same id may have been accepted again since.
+        // Only ids of this day: the same id may have been accepted again since.
         await queries.run(
           `delete from event_ids where entity_id = $1 and hash in ${valuesList(1, chunk.length, 1)} and ${within(days, 'no')}`,
           [first.entity, ...chunk] satisfies SqlValue[],

@@ -47,8 +47,8 @@ export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
 }
 
 /**
- * Takes a detached day from the counters and drops it. Nothing writes to the day any more, so that its sums are exact; it goes
- * into a shard of its own, so that no other transaction waits for a counter meanwhile.
+ * Subtracts a detached day from the counters and drops it. Nothing writes to the day now, so that its sums are exact.
+ * The sums go into a separate shard, so that no other transaction waits for a counter.
  */
 export async function dropRecords({ db, pruned }: Run, days: Days): Promise<void> {
   const deliveries = `deliveries_${days.suffix}`;

@@ -1,6 +1,6 @@
 import type { ReconciledEvent, Reconciliation } from '../../contract/events/reconciliation.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { firstHexAt, lastDeliveryHex } from '../../domain/ids.ts';
+import { firstHexAt } from '../../domain/ids.ts';
 import {
   bookLine,
   canonicalAmount,
@@ -9,8 +9,7 @@ import {
   type EventProgress,
 } from '../../domain/reconciliation/book.ts';
 import { DecimalSum } from '../../domain/reconciliation/decimal-sum.ts';
-import { findOpenEvents } from '../chain/read/open-events.ts';
-import { type Database, longReadsOf, type Queries, type SqlUuid, type SqlValue } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
 import {
   Columns,
   entityKey,
@@ -22,23 +21,26 @@ import {
   uuid,
   valuesList,
 } from '../database/sql.ts';
-import { STATUS_CODES } from '../deliveries/states.ts';
+import { readEndpointWebhooks } from './endpoint-webhooks.ts';
+import { readProgress } from './progress.ts';
 
-/** The events of a day with what became of them. Read in steps, each in a snapshot of its own. */
+/** The events of a day with their results. Read in steps, each in a separate snapshot. */
 
 export type DayScope = {
   readonly entityId: string;
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly networkId: number | undefined;
+  /** If it is set, only events that this endpoint gets, with the deliveries to it. */
+  readonly endpointNo: number | undefined;
   readonly events: readonly string[] | undefined;
 };
 
-/** Of the largest events, 25 MiB. */
+/** With the largest events, a step reads 25 MiB. */
 const EVENTS_PER_STEP = 100;
 /** The lines are sorted in memory. */
 const MAX_EVENTS = 200_000;
-/** Of networks, event kinds and tokens together: of payloads with a token of their own each, a sum says nothing. */
+/** Limit on the combinations of network, event kind and token. If every payload has another token, sums are useless. */
 const MAX_TOTALS = 1_000;
 
 const eventColumns = new Columns({
@@ -50,19 +52,7 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** Of the deliveries of an event that it needs: a cancelled or superseded one is none of them. */
-const countColumns = new Columns({
-  no: uuid('no'),
-  acknowledged: integer('acknowledged'),
-  complete: integer('complete'),
-  open: integer('open'),
-  /** Those among the open ones that have had an attempt. */
-  tried: integer('tried'),
-});
-type CountRow = RowOf<typeof countColumns>;
-type Counts = Omit<CountRow, 'no'>;
-
-/** Its totals and the digest of what was acknowledged. */
+/** Sums up a day: its totals, and the digest of the acknowledged events. */
 export async function summarizeDay(
   db: Database,
   scope: DayScope,
@@ -107,15 +97,18 @@ export async function readDay(
 
 async function* stepsOf(db: Database, scope: DayScope, afterNo: string | null): AsyncGenerator<ReconciledEvent[]> {
   const { dialect } = db;
-  const entity = entityKey(dialect, scope.entityId);
+  const { entityId, endpointNo } = scope;
+  const entity = entityKey(dialect, entityId);
   let after = afterNo;
   for (;;) {
-    const step = await longReadsOf(db, scope.entityId).snapshot(async (queries) => {
+    const step = await longReadsOf(db, entityId).snapshot(async (queries) => {
       const rows = await readEvents(queries, db, scope, entity, after);
-      const progress = await readProgress(queries, db, entity, rows);
-      for (const no of await findUnfinished(queries, db, scope.entityId, rows)) progress.set(no, 'waiting');
-      const final = await readFinal(queries, db, scope.entityId, rows);
-      return { rows, entries: rows.map((row) => entryOf(row, dialect.hexOf(row.no), progress, final)) };
+      const webhooks =
+        endpointNo === undefined ? undefined : await readEndpointWebhooks(queries, db, entityId, endpointNo);
+      const progress = await readProgress(queries, db, scope, rows, webhooks);
+      const own = endpointNo === undefined ? rows : rows.filter(({ no }) => progress.has(dialect.hexOf(no)));
+      const final = await readFinal(queries, db, entityId, own);
+      return { rows, entries: own.map((row) => entryOf(row, dialect.hexOf(row.no), progress, final)) };
     });
     if (step.entries.length > 0) yield step.entries;
     const last = step.rows.at(-1);
@@ -145,69 +138,6 @@ function readEvents(
   if (events !== undefined) where.push(`event in ${parameters.list(events)}`);
   const sql = `select ${eventColumns.list} from events where ${where.join(' and ')} order by no limit ${EVENTS_PER_STEP}`;
   return eventColumns.all(queries, sql, parameters.values);
-}
-
-/** By the number of the event. One that has neither a complete nor a waiting delivery has nothing to deliver. */
-async function readProgress(
-  queries: Queries,
-  db: Database,
-  entity: SqlUuid,
-  events: readonly EventRow[],
-): Promise<Map<string, EventProgress>> {
-  if (events.length === 0) return new Map();
-  const counts = await countByRange(queries, db, entity, events);
-  const found = counts.filter(({ complete, open }) => complete + open > 0);
-  return new Map(found.map((row) => [db.dialect.hexOf(row.no), progressOf(row)]));
-}
-
-const { delivered, cancelled, superseded } = STATUS_CODES;
-const IS_DELIVERED = `status = ${delivered}`;
-const IS_NEEDED = `status not in (${cancelled}, ${superseded})`;
-const WAS_DELIVERED = `recorded = ${delivered}`;
-
-/** Counted for each event: a join over the ranges reads all deliveries of the entity on PostgreSQL. */
-function countByRange(
-  queries: Queries,
-  { dialect: { uuid, bindUuid, hexOf } }: Database,
-  entity: SqlUuid,
-  events: readonly EventRow[],
-): Promise<CountRow[]> {
-  const count = (table: string, condition = '') =>
-    `(select count(*) from ${table} where entity_id = $1 and id > e.no and id <= e.last ${condition})`;
-  return countColumns.all(
-    queries,
-    `with e (no, last) as (values ${valuesList(events.length, 2, 1, [uuid, uuid])}), counts as (
-       select no, ${count('deliveries', `and ${IS_DELIVERED}`)} + ${count('queue', `and ${WAS_DELIVERED}`)} as acknowledged,
-         ${count('deliveries', `and ${IS_NEEDED}`)} as complete, ${count('queue')} as open,
-         ${count('queue', 'and attempts > 0')} as tried
-       from e)
-     select ${countColumns.list} from counts`,
-    [entity, ...events.flatMap(({ no }): SqlValue[] => [no, bindUuid(lastDeliveryHex(hexOf(no)))])],
-  );
-}
-
-function progressOf({ acknowledged, complete, open, tried }: Counts): EventProgress {
-  if (acknowledged === complete + open) return 'acknowledged';
-  if (open === 0) return 'failed';
-  return complete + tried > 0 ? 'sent' : 'waiting';
-}
-
-/** Events with deliveries that are not made yet, however many others were acknowledged. */
-async function findUnfinished(
-  queries: Queries,
-  { dialect }: Database,
-  entityId: string,
-  events: readonly EventRow[],
-): Promise<Set<string>> {
-  if (events.length === 0) return new Set();
-  const numbers = events.map(({ no }) => no);
-  const tasks = await queries.all<{ no: SqlUuid }>(
-    `select event_no as no from tasks where entity_id = $1 and event_no in ${valuesList(1, numbers.length, 1)}`,
-    [entityKey(dialect, entityId), ...numbers],
-  );
-  const open = await findOpenEvents(queries, dialect, entityId, numbers);
-  for (const { no } of tasks) open.add(dialect.hexOf(no));
-  return open;
 }
 
 /** The numbers of those whose payment is final. */

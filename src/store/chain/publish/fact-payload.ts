@@ -1,7 +1,8 @@
-import { caip2 } from '../../contract/events/samples.ts';
-import type { Position, RetractionReason } from '../../domain/chain/facts.ts';
-import type { Finality } from '../../domain/chain/finality.ts';
-import { RETRACTION } from '../../domain/event-kinds.ts';
+import type { Position, RetractionReason } from '../../../domain/chain/facts.ts';
+import { caip2, rulesOf } from '../../../domain/chain/families/families.ts';
+import type { Finality } from '../../../domain/chain/finality.ts';
+import { amountOfKey, paymentIdOf } from '../../../domain/chain/payments.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
 
 /** The payloads of events that facts lead to. What a log does not prove is absent. */
 
@@ -10,7 +11,7 @@ export function factEventId(factId: string, revision: number, event: string, fin
   return `${factId}_${revision}_${event}_${finality}`;
 }
 
-export type ToldFact = {
+export type PublishedFact = {
   readonly factId: string;
   readonly networkId: number;
   readonly revision: number;
@@ -19,6 +20,9 @@ export type ToldFact = {
   readonly position: Position;
   /** What the log proves, as JSON. */
   readonly fields: string;
+  readonly isPayment: number;
+  /** Symbol of its token; null or absent if the token states none. */
+  readonly symbol?: string | null;
 };
 
 const STATUSES: Readonly<Record<string, string>> = {
@@ -27,12 +31,12 @@ const STATUSES: Readonly<Record<string, string>> = {
 };
 
 export function factPayload(
-  fact: ToldFact,
+  fact: PublishedFact,
   event: string,
   finality: Finality,
   moment: { readonly head: number; readonly nowMs: number },
-): string {
-  const { factId, networkId, revision, transactionHash, contract, position } = fact;
+): Record<string, unknown> {
+  const { factId, networkId, revision, transactionHash, contract, position, isPayment, symbol = null } = fact;
   const fields = JSON.parse(fact.fields) as Record<string, unknown>;
   const envelope = {
     eventId: factEventId(factId, revision, event, String(finality)),
@@ -42,7 +46,7 @@ export function factPayload(
     dateCreated: Math.floor(moment.nowMs / 1000),
   };
   const status = STATUSES[event];
-  return JSON.stringify({
+  return {
     // The envelope comes first, and no field of a log can replace it.
     ...envelope,
     ...fields,
@@ -53,17 +57,41 @@ export function factPayload(
     blockHash: position.blockHash,
     logIndex: position.logIndex,
     ...(contract !== null && { contract }),
+    ...(isPayment === 1 && { paymentId: paymentIdOf(factId) }),
+    ...(symbol !== null && { symbol }),
     finality,
     confirmations: Math.max(1, moment.head - position.blockNumber + 1),
     revision,
-  });
+  };
 }
 
-export type RetractedFact = ToldFact & {
+export type RetractedFact = PublishedFact & {
+  readonly token: string | null;
+  /** An `amountKey`. */
+  readonly amount: string | null;
   readonly transferId: string | null;
   readonly agreementId: string | null;
   readonly reason: RetractionReason;
 };
+
+/** The payment that leaves every sum. The columns have the amount that the sender of a held event stated. */
+function paymentOf({ factId, networkId, isPayment, fields, ...columns }: RetractedFact): Record<string, string> {
+  if (isPayment === 0) return {};
+  const logged = JSON.parse(fields) as Record<string, unknown>;
+  const amount = textOf(logged.amount) ?? (columns.amount === null ? null : amountOfKey(columns.amount));
+  const amountBase = textOf(logged.amountBase);
+  const token = textOf(logged.token) ?? (columns.token && rulesOf(networkId).addresses.show(columns.token));
+  return {
+    paymentId: paymentIdOf(factId),
+    ...(amount !== null && { amount }),
+    ...(amountBase !== null && { amountBase }),
+    ...(token !== null && { token }),
+  };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
 
 /** The position is the last one that the fact had. */
 export function retractionPayload(
@@ -71,9 +99,9 @@ export function retractionPayload(
   eventId: string,
   retracts: { readonly eventId: string; readonly event: string },
   nowMs: number,
-): string {
+): Record<string, unknown> {
   const { networkId, revision, transactionHash, transferId, agreementId, position } = fact;
-  return JSON.stringify({
+  return {
     eventId,
     event: RETRACTION,
     networkId,
@@ -84,8 +112,9 @@ export function retractionPayload(
     transactionHash,
     ...(transferId !== null && { transferId }),
     ...(agreementId !== null && { agreementId }),
+    ...paymentOf(fact),
     lostBlockNumber: position.blockNumber,
     lostBlockHash: position.blockHash,
     revision,
-  });
+  };
 }

@@ -1,0 +1,50 @@
+import { hasReached } from '../../../domain/chain/invoices/invoice-state.ts';
+import { readNowMs } from '../../database/clock.ts';
+import type { Database } from '../../database/database.ts';
+import type { RowOf } from '../../database/sql.ts';
+import { networkTable } from '../tables.ts';
+import { type InvoiceRow, invoiceColumns, keyOfInvoice, paymentOf, readFactsOfInvoices } from './rows.ts';
+
+/** The balance of an invoice's address, asked at most this often. */
+const CHECK_MS = 10_000;
+
+/** Takes the right to ask a node. Null if a request asked shortly before, or for an unknown id. */
+export function beginCheck(db: Database, entityId: string, invoiceId: string): Promise<InvoiceRow | null> {
+  return db.transaction(async (queries) => {
+    const nowMs = await readNowMs(queries, db.dialect);
+    // A check of the future is from before the clock was set back.
+    const row = await invoiceColumns.get(
+      queries,
+      `update invoices set checked_at_ms = $3 where entity_id = $1 and id = $2
+         and (checked_at_ms is null or checked_at_ms <= $4 or checked_at_ms > $3) returning ${invoiceColumns.list}`,
+      [entityId, invoiceId, nowMs, nowMs - CHECK_MS],
+    );
+    return row ?? null;
+  });
+}
+
+const levelColumns = networkTable.pick(['head', 'safe', 'final']);
+type Network = RowOf<typeof levelColumns>;
+
+/**
+ * Stores the part of a balance that no payment explains. Payments that may still return are explained, because the balance may
+ * come from another branch. At an address that invoices share, the balance explains nothing.
+ */
+export function noteBalance(db: Database, row: InvoiceRow, balance: bigint): Promise<void> {
+  return db.transaction(async (queries) => {
+    const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];
+    const explained = facts
+      .map(paymentOf)
+      .filter((payment) => payment.state === 'lost' || payment.isDisputed || hasReached(payment, 'seen', NO_LEVELS))
+      .reduce((sum, { base }) => sum + base, 0n);
+    const rest = row.match === 'exact' || balance <= explained ? null : (balance - explained).toString();
+    await queries.run('update invoices set unexplained = $3 where entity_id = $1 and id = $2', [
+      row.entityId,
+      row.invoiceId,
+      rest,
+    ]);
+  });
+}
+
+/** Every block has been seen. */
+const NO_LEVELS: Network & { readonly head: number } = { head: Number.MAX_SAFE_INTEGER, safe: null, final: null };

@@ -1,0 +1,67 @@
+import type { Queries } from '../../database/database.ts';
+import { chunks, type RowOf, readInteger, valuesList } from '../../database/sql.ts';
+import { factTable, networkTable } from '../tables.ts';
+
+/** Facts as an audit compares them with a node. */
+
+const auditedColumns = factTable.pick([
+  'entityId',
+  'factId',
+  'sourceId',
+  'state',
+  'transactionHash',
+  'blockNumber',
+  'blockHash',
+  'logIndex',
+  'isPayment',
+  'isDisputed',
+  'token',
+  'amount',
+]);
+export type AuditedFact = RowOf<typeof auditedColumns>;
+
+/** The facts of these blocks that were read from logs. */
+export function readFactsOfBlocks(
+  queries: Pick<Queries, 'all'>,
+  networkId: number,
+  from: number,
+  to: number,
+): Promise<AuditedFact[]> {
+  return auditedColumns.all(
+    queries,
+    `select ${auditedColumns.list} from facts
+     where network_id = $1 and block_number between $2 and $3 and event_no is null`,
+    [networkId, from, to],
+  );
+}
+
+type Key = Pick<AuditedFact, 'entityId' | 'factId'>;
+
+/** The facts with these ids, in whatever block they are. */
+export async function readFactsById(queries: Pick<Queries, 'all'>, keys: readonly Key[]): Promise<AuditedFact[]> {
+  const found: AuditedFact[] = [];
+  for (const chunk of chunks(keys)) {
+    const rows = await auditedColumns.all(
+      queries,
+      `select ${auditedColumns.list} from facts where (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
+      chunk.flatMap(({ entityId, factId }) => [entityId, factId]),
+    );
+    found.push(...rows);
+  }
+  return found;
+}
+
+const finalColumns = networkTable.pick(['final']);
+
+/** The newest block that Paybell calls final; null if it does not follow the network, or before the first one. */
+export async function readFinalBlock(queries: Pick<Queries, 'get'>, networkId: number): Promise<number | null> {
+  const sql = `select ${finalColumns.list} from chains where network_id = $1`;
+  const row = await queries.get<{ final: number | string | null }>(sql, [networkId]);
+  return row?.final == null ? null : Number(row.final);
+}
+
+export function countPausedSources(queries: Pick<Queries, 'get'>, networkId: number): Promise<number> {
+  return readInteger(queries, 'count(*)', 'from sources where network_id = $1 and paused_at_ms is not null', [
+    networkId,
+  ]);
+}

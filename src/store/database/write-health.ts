@@ -1,0 +1,36 @@
+import { StoreUnavailableError, type UnavailableReason } from './database.ts';
+
+/** Longer than the time between two heartbeats, each of which writes. A transaction without changes succeeds on a full disk. */
+const HOLD_MS = 20_000;
+
+export type WriteProblem = { readonly reason: Exclude<UnavailableReason, 'no_answer'>; readonly message: string };
+
+/**
+ * Whether the store accepts writes. A problem begins with a write that fails because the disk is full or the database
+ * is read-only. It ends with a success, if no write has failed like this for a while.
+ */
+export class WriteHealth {
+  #problem: WriteProblem | null = null;
+  #failedAtMs = 0;
+  onChange: (problem: WriteProblem | null) => void = () => undefined;
+
+  constructor(private readonly nowMs: () => number = () => performance.now()) {}
+
+  get problem(): WriteProblem | null {
+    return this.#problem;
+  }
+
+  noteFailure(error: unknown): void {
+    if (!(error instanceof StoreUnavailableError) || error.reason === 'no_answer') return;
+    this.#failedAtMs = this.nowMs();
+    const isNew = this.#problem?.reason !== error.reason;
+    this.#problem = { reason: error.reason, message: error.message };
+    if (isNew) this.onChange(this.#problem);
+  }
+
+  noteSuccess(): void {
+    if (this.#problem === null || this.nowMs() - this.#failedAtMs < HOLD_MS) return;
+    this.#problem = null;
+    this.onChange(null);
+  }
+}

@@ -1,0 +1,73 @@
+import type { SuspendReason } from '../../../domain/attempt.ts';
+import { endpointId } from '../../../domain/ids.ts';
+import type { Queries } from '../../database/database.ts';
+import { Columns, chunks, integer, nullable, text, valuesList } from '../../database/sql.ts';
+import { apiKeyTable, auditTable } from '../../tables.ts';
+
+/** Who or what holds deliveries. */
+
+const suspensionColumns = new Columns({
+  webhookId: text('id'),
+  dateSince: nullable(integer('suspended_at')),
+  reason: nullable(text<SuspendReason>('suspended_reason')),
+});
+
+type Suspension = { readonly dateSince: number | null; readonly reason: SuspendReason | null };
+
+/** By the id of the webhook. */
+export async function readSuspensions(
+  queries: Queries,
+  entityId: string,
+  held: readonly { readonly webhookId: string }[],
+): Promise<Map<string, Suspension>> {
+  const found = new Map<string, Suspension>();
+  for (const chunk of chunks([...new Set(held.map(({ webhookId }) => webhookId))])) {
+    const rows = await suspensionColumns.all(
+      queries,
+      `select ${suspensionColumns.list} from webhooks
+       where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`,
+      [entityId, ...chunk],
+    );
+    for (const { webhookId, ...suspension } of rows) found.set(webhookId, suspension);
+  }
+  return found;
+}
+
+type Pauser = { readonly actor: string | null; readonly actorName: string | null };
+
+/** The process that makes a change dates it in the audit log, and the database dates the pause: two clocks. */
+const CLOCKS_DIFFER_S = 60;
+/** More paused endpoints are shown without the one who paused them. */
+const MAX_ENDPOINTS = 10;
+const MAX_ENTRIES = 100;
+
+const ENTRY = auditTable.pick(['actor', 'after']);
+const KEY = apiKeyTable.pick(['name']);
+
+/** Who paused an endpoint, by its number: the newest entry of the audit log about the pause, which retention may have removed. */
+export async function readPausers(
+  queries: Queries,
+  entityId: string,
+  held: readonly { readonly endpointNo: number; readonly pausedMs: number | null }[],
+): Promise<Map<number, Pauser>> {
+  const found = new Map<number, Pauser>();
+  const pausedS = new Map(held.map(({ endpointNo, pausedMs }) => [endpointNo, Math.floor((pausedMs ?? 0) / 1000)]));
+  for (const [no, atS] of [...pausedS].slice(0, MAX_ENDPOINTS)) {
+    const entries = await ENTRY.all(
+      queries,
+      `select ${ENTRY.list} from audit where entity_id = $1 and created_at >= $2 and created_at <= $3 and target = $4
+       order by created_at desc, id desc limit ${MAX_ENTRIES}`,
+      [entityId, atS - CLOCKS_DIFFER_S, atS + CLOCKS_DIFFER_S, endpointId(no)],
+    );
+    const actor = entries.find(({ after }) => after?.paused === true)?.actor ?? null;
+    const key =
+      actor === null
+        ? undefined
+        : await KEY.get(queries, `select ${KEY.list} from api_keys where entity_id = $1 and id = $2`, [
+            entityId,
+            actor,
+          ]);
+    found.set(no, { actor, actorName: key?.name ?? null });
+  }
+  return found;
+}

@@ -1,0 +1,211 @@
+import { type WaitsFor, waitsFor } from '../../../contract/deliveries/waits-for.ts';
+import type { DeliveryStatus } from '../../../domain/attempt.ts';
+import type { DestinationKey } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
+import { readLastFailures } from '../../endpoints/last-failures.ts';
+import { BLOCKED } from '../heads.ts';
+import { readPausers, readSuspensions } from './held.ts';
+import { type InProgress, readInProgress } from './receivers.ts';
+
+/** Why deliveries were not sent yet: what their heads, their order keys and the requests in progress say. */
+
+const waitingColumns = new Columns({
+  id: uuid('q.id'),
+  webhookNo: integer('q.webhook_no'),
+  orderKey: nullable(uuid('q.order_key')),
+  generation: nullable(integer('q.generation')),
+  dueMs: integer('q.due_ms'),
+  leaseMs: integer('q.lease_ms'),
+  webhookId: text('h.webhook_id'),
+  blocked: integer('h.blocked'),
+  headGeneration: integer('h.generation'),
+  failingSinceMs: nullable(integer('h.failing_since_ms')),
+  destination: text<DestinationKey>('h.destination'),
+  endpointNo: integer('h.endpoint_no'),
+  pausedMs: nullable(integer('e.paused_at_ms')),
+  rateLimit: nullable(integer('e.rate_limit')),
+});
+type Waiting = RowOf<typeof waitingColumns>;
+
+const UNSENT: readonly DeliveryStatus[] = ['pending', 'retrying', 'held'];
+
+type Shown = { readonly deliveryId: string; readonly status: DeliveryStatus };
+
+type Scope = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly entityId: string;
+  readonly nowMs: number;
+};
+
+/** By the id of the delivery. A delivery that is complete has no entry. */
+export async function readWaits(scope: Scope, deliveries: readonly Shown[]): Promise<Map<string, WaitsFor>> {
+  const unsent = deliveries.filter(({ status }) => UNSENT.includes(status));
+  if (unsent.length === 0) return new Map();
+  const { dialect } = scope;
+  const rows = await readWaiting(
+    scope,
+    unsent.map(({ deliveryId }) => deliveryId),
+  );
+  const facts = await readFacts(scope, rows);
+  return new Map(rows.map((row) => [`dlv_${dialect.hexOf(row.id)}`, decide(scope, row, facts)]));
+}
+
+async function readWaiting({ queries, dialect, entityId }: Scope, ids: readonly string[]): Promise<Waiting[]> {
+  const found: Waiting[] = [];
+  for (const chunk of chunks(ids)) {
+    const rows = await waitingColumns.all(
+      queries,
+      `select ${waitingColumns.list} from queue q
+       join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no
+       left join endpoints e on e.entity_id = h.entity_id and e.no = h.endpoint_no
+       where q.entity_id = $1 and q.id in ${valuesList(1, chunk.length, 1)}`,
+      [entityKey(dialect, entityId), ...chunk.map((id) => dialect.bindUuid(id.slice('dlv_'.length)))],
+    );
+    found.push(...rows);
+  }
+  return found;
+}
+
+type Facts = {
+  readonly pausers: Awaited<ReturnType<typeof readPausers>>;
+  readonly suspensions: Awaited<ReturnType<typeof readSuspensions>>;
+  readonly failures: Awaited<ReturnType<typeof readLastFailures>>;
+  readonly inProgress: ReadonlyMap<DestinationKey, InProgress>;
+  readonly firsts: ReadonlyMap<string, string>;
+  readonly backlogs: ReadonlyMap<number, number>;
+};
+
+/** Each kind is read only for the rows that need it, with one statement for all of them or a bounded number. */
+async function readFacts(scope: Scope, rows: readonly Waiting[]): Promise<Facts> {
+  const { queries, dialect, entityId, nowMs } = scope;
+  const entity = entityKey(dialect, entityId);
+  const open = rows.filter(({ blocked, generation }) => blocked === 0 && generation !== null);
+  const due = open.filter((row) => isDue(row, nowMs));
+  const failing = due.filter(({ failingSinceMs }) => failingSinceMs !== null).map(({ webhookNo }) => webhookNo);
+  const limited = due.filter(({ rateLimit }) => rateLimit !== null).map(({ endpointNo }) => endpointNo);
+  return {
+    pausers: await readPausers(queries, entityId, rows.filter(isPaused)),
+    suspensions: await readSuspensions(queries, entityId, rows.filter(isSuspended)),
+    failures: await readLastFailures(queries, dialect, entity, [...new Set(failing)]),
+    inProgress: await readInProgress(
+      { queries, entity, nowMs },
+      due.map(({ destination }) => destination),
+    ),
+    firsts: await readFirsts(scope, rows.filter(isParked)),
+    backlogs: await readBacklogs(queries, entity, [...new Set(limited)]),
+  };
+}
+
+function isPaused({ blocked }: Waiting): boolean {
+  return (blocked & BLOCKED.paused) !== 0;
+}
+
+function isSuspended(row: Waiting): boolean {
+  return !isPaused(row) && (row.blocked & BLOCKED.suspended) !== 0;
+}
+
+function isParked({ blocked, generation }: Waiting): boolean {
+  return blocked === 0 && generation === null;
+}
+
+/** A resume makes rows of an older generation due at once. A row with a lease is being sent. */
+function isDue({ dueMs, leaseMs, generation, headGeneration }: Waiting, nowMs: number): boolean {
+  return dueMs <= nowMs || leaseMs > nowMs || (generation ?? headGeneration) < headGeneration;
+}
+
+function decide({ dialect, nowMs }: Scope, row: Waiting, facts: Facts): WaitsFor {
+  if (isPaused(row)) {
+    const pauser = facts.pausers.get(row.endpointNo) ?? { actor: null, actorName: null };
+    return waitsFor('paused', { dateSince: secondsOf(row.pausedMs), ...pauser });
+  }
+  if (isSuspended(row)) return waitsFor('suspended', { ...facts.suspensions.get(row.webhookId) });
+  const first = row.orderKey === null ? undefined : facts.firsts.get(dialect.hexOf(row.orderKey));
+  const ownId = `dlv_${dialect.hexOf(row.id)}`;
+  if (row.generation === null && first !== ownId) return waitsFor('order', { deliveryId: first ?? null });
+  if (!isDue(row, nowMs)) return waitsFor('retry', { dateUntil: secondsOf(row.dueMs) });
+  return decideDue(row, facts, nowMs);
+}
+
+/** A receiver that answers within this time is not what a delivery waits for. */
+const SLOW_AFTER_MS = 5_000;
+
+function decideDue(row: Waiting, facts: Facts, nowMs: number): WaitsFor {
+  const { webhookNo, failingSinceMs, destination, endpointNo, rateLimit, dueMs } = row;
+  const { requests, oldestMs } = facts.inProgress.get(destination) ?? { requests: 0, oldestMs: null };
+  const isSlow = oldestMs !== null && nowMs - oldestMs >= SLOW_AFTER_MS;
+  if (failingSinceMs !== null || isSlow) {
+    return waitsFor('receiver', {
+      requests,
+      dateSince: secondsOf(failingSinceMs ?? oldestMs),
+      ...facts.failures.get(webhookNo),
+    });
+  }
+  if (rateLimit !== null) {
+    const waiting = facts.backlogs.get(endpointNo) ?? 0;
+    const dateUntil = secondsOf(nowMs + (waiting / rateLimit) * 1000);
+    return waitsFor('rate_limit', { requestsPerSecond: rateLimit, dateUntil });
+  }
+  return waitsFor('slot', { dateSince: secondsOf(Math.min(dueMs, nowMs)) });
+}
+
+function secondsOf(ms: number | null): number | null {
+  return ms === null ? null : Math.floor(ms / 1000);
+}
+
+const firstColumns = new Columns({ key: uuid('order_key'), id: uuid('id') });
+
+/** The first delivery of each order key, which the others of the key wait for. */
+async function readFirsts(
+  { queries, dialect, entityId }: Scope,
+  parked: readonly Waiting[],
+): Promise<Map<string, string>> {
+  const keys = new Map<string, SqlUuid>();
+  for (const { orderKey } of parked) if (orderKey !== null) keys.set(dialect.hexOf(orderKey), orderKey);
+  const found = new Map<string, string>();
+  for (const chunk of chunks([...keys.values()])) {
+    const rows = await firstColumns.all(
+      queries,
+      `select ${firstColumns.list} from queue q
+       where entity_id = $1 and order_key is not null and order_key in ${valuesList(1, chunk.length, 1)}
+         and turn = (select min(m.turn) from queue m
+           where m.entity_id = $1 and m.order_key = q.order_key and m.order_key is not null)`,
+      [entityKey(dialect, entityId), ...chunk],
+    );
+    for (const { key, id } of rows) found.set(dialect.hexOf(key), `dlv_${dialect.hexOf(id)}`);
+  }
+  return found;
+}
+
+const backlogColumns = new Columns({ endpointNo: integer('h.endpoint_no'), waiting: integer('sum(c.waiting)') });
+
+/** All deliveries that wait for an endpoint: those before a delivery are among them. */
+async function readBacklogs(
+  queries: Queries,
+  entity: SqlUuid,
+  endpointNos: readonly number[],
+): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  for (const chunk of chunks(endpointNos)) {
+    const rows = await backlogColumns.all(
+      queries,
+      `select ${backlogColumns.list} from queue_heads h
+       join queue_counts c on c.entity_id = h.entity_id and c.webhook_no = h.webhook_no
+       where h.entity_id = $1 and h.endpoint_no in ${valuesList(1, chunk.length, 1)} group by h.endpoint_no`,
+      [entity, ...chunk],
+    );
+    for (const { endpointNo, waiting } of rows) found.set(endpointNo, waiting);
+  }
+  return found;
+}

@@ -1,0 +1,318 @@
+import type { Reconciliation } from '../../contract/events/reconciliation.ts';
+import { kindsOf } from '../../domain/chain/facts.ts';
+import { rulesOf } from '../../domain/chain/families/families.ts';
+import { defaultFinality, finalityOf, reachedBlock } from '../../domain/chain/finality.ts';
+import { finalityFor } from '../../domain/chain/finality-by-amount.ts';
+import { amountOfKey } from '../../domain/chain/payments.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
+import { compareLines } from '../../domain/reconciliation/book.ts';
+import { DecimalSum } from '../../domain/reconciliation/decimal-sum.ts';
+import { type NetworkLevels, readNetworkLevels } from '../chain/payments/levels.ts';
+import { factEventTable, factTable } from '../chain/tables.ts';
+import { type Database, longReadsOf, type Queries } from '../database/database.ts';
+import { Columns, integer, nullable, Parameters, type RowOf, readInteger, text } from '../database/sql.ts';
+import { type EndpointWebhooks, readEndpointWebhooks } from './endpoint-webhooks.ts';
+import { findUnfinished, type ProgressScope, readDelivered } from './progress.ts';
+
+/**
+ * The payments of a day by token: on the chain, and at their receivers. The date of its block decides the day of a payment,
+ * for every sum, so that a payment that is delivered or retracted on a later day is in one day only. Only payments that
+ * Paybell read from a network count: no log proves the amount of a held event.
+ */
+
+export type PaymentScope = ProgressScope & {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly networkId: number | undefined;
+};
+
+const PAYMENTS_PER_STEP = 200;
+/** Reads a thousand steps. */
+const MAX_PAYMENTS = 200_000;
+const MAX_TOKENS = 1_000;
+
+const paymentColumns = factTable.pick([
+  'factId',
+  'networkId',
+  'state',
+  'revision',
+  'kind',
+  'isSilent',
+  'isDisputed',
+  'blockNumber',
+  'seenRevision',
+  'token',
+  'amount',
+  'ruleAmount',
+  'blockS',
+]);
+type PaymentRow = RowOf<typeof paymentColumns>;
+
+const eventColumns = factEventTable.pick(['factId', 'revision', 'event', 'finality', 'eventNo']);
+type EventRow = RowOf<typeof eventColumns>;
+
+type TokenSums = Reconciliation['tokens'][number];
+
+/** Where a payment counts. */
+type Standing = {
+  readonly isOnChain: boolean;
+  readonly isSent: boolean;
+  readonly isAcknowledged: boolean;
+  readonly isRetracted: boolean;
+  readonly isMissing: boolean;
+  readonly isRetractionOpen: boolean;
+};
+
+export async function sumTokens(
+  db: Database,
+  scope: PaymentScope,
+): Promise<Pick<Reconciliation, 'tokens' | 'undatedPayments'>> {
+  const sums = new Map<string, Sums>();
+  let payments = 0;
+  for await (const step of stepsOf(db, scope)) {
+    payments += step.length;
+    if (payments > MAX_PAYMENTS) throw new DomainError('day_too_large', { what: 'payments', limit: MAX_PAYMENTS });
+    for (const { row, standing } of step) sumsOf(sums, row).add(row, standing);
+    if (sums.size > MAX_TOKENS) throw new DomainError('day_too_large', { what: 'tokens', limit: MAX_TOKENS });
+  }
+  const keys = [...sums.keys()].sort(compareLines);
+  return {
+    tokens: keys.flatMap((key) => sums.get(key)?.show() ?? []),
+    undatedPayments: await countUndated(db, scope),
+  };
+}
+
+/** Held events have no log, and payments below the least amount of their source are not payments to anyone. */
+const IS_COUNTED = 'is_payment = 1 and is_dust = 0 and event_no is null';
+
+/** A node may state no date for a log, and no header of its block was read. */
+function countUndated(db: Database, { entityId, sinceMs, untilMs, networkId }: PaymentScope): Promise<number> {
+  const parameters = new Parameters(entityId, sinceMs, untilMs);
+  const ofNetwork = networkId === undefined ? '' : `and network_id = ${parameters.bind(networkId)}`;
+  return readInteger(
+    longReadsOf(db, entityId),
+    'count(*)',
+    `from facts where entity_id = $1 and created_at_ms >= $2 and created_at_ms < $3 and ${IS_COUNTED}
+       and block_s is null ${ofNetwork}`,
+    parameters.values,
+  );
+}
+
+type Counted = { readonly row: PaymentRow; readonly standing: Standing };
+
+async function* stepsOf(db: Database, scope: PaymentScope): AsyncGenerator<Counted[]> {
+  const { entityId, endpointNo } = scope;
+  let after: PaymentRow | null = null;
+  for (;;) {
+    const last: PaymentRow | null = after;
+    const step: Counted[] = await longReadsOf(db, entityId).snapshot(async (queries) => {
+      const rows = await readPayments(queries, scope, last);
+      if (rows.length === 0) return [];
+      const webhooks =
+        endpointNo === undefined ? undefined : await readEndpointWebhooks(queries, db, entityId, endpointNo);
+      const standings = await readStandings(queries, db, scope, rows, webhooks);
+      return rows.map((row, index) => ({ row, standing: standings[index] ?? UNKNOWN }));
+    });
+    if (step.length > 0) yield step;
+    after = step.at(-1)?.row ?? null;
+    if (after === null || step.length < PAYMENTS_PER_STEP) return;
+  }
+}
+
+const UNKNOWN: Standing = {
+  ...{ isOnChain: false, isSent: false, isAcknowledged: false },
+  ...{ isRetracted: false, isMissing: false, isRetractionOpen: false },
+};
+
+function readPayments(
+  queries: Queries,
+  { entityId, sinceMs, untilMs, networkId }: PaymentScope,
+  after: PaymentRow | null,
+): Promise<PaymentRow[]> {
+  const parameters = new Parameters(entityId);
+  const where = ['entity_id = $1', IS_COUNTED, `block_s < ${parameters.bind(untilMs / 1000)}`];
+  if (after === null) where.push(`block_s >= ${parameters.bind(sinceMs / 1000)}`);
+  else where.push(`(block_s, id) > (${parameters.bind(after.blockS)}, ${parameters.bind(after.factId)})`);
+  if (networkId !== undefined) where.push(`network_id = ${parameters.bind(networkId)}`);
+  return paymentColumns.all(
+    queries,
+    `select ${paymentColumns.list} from facts where ${where.join(' and ')} order by block_s, id limit ${PAYMENTS_PER_STEP}`,
+    parameters.values,
+  );
+}
+
+async function readStandings(
+  queries: Queries,
+  db: Database,
+  scope: PaymentScope,
+  rows: readonly PaymentRow[],
+  webhooks: EndpointWebhooks | undefined,
+): Promise<Standing[]> {
+  const { hexOf } = db.dialect;
+  const eventsOf = await readEvents(queries, scope.entityId, rows);
+  const numbers = [...eventsOf.values()].flat().flatMap(({ eventNo }) => eventNo ?? []);
+  const delivered = await readDelivered(queries, db, scope, numbers);
+  const unfinished = await findUnfinished(queries, db, scope.entityId, numbers, webhooks);
+  const isUnwanted = (row: PaymentRow) => row.state !== 'final' || row.isSilent === 1 || row.isDisputed === 1;
+  const wanted = await readWanting(
+    queries,
+    scope.entityId,
+    rows.filter((row) => !isUnwanted(row)),
+    webhooks,
+  );
+  return rows.map((row) => {
+    const events = (eventsOf.get(row.factId) ?? []).filter(({ revision }) => revision === row.revision);
+    const of = (isRetraction: boolean) =>
+      events.flatMap(({ event, eventNo }) => {
+        if ((event === RETRACTION) !== isRetraction || eventNo === null) return [];
+        const no = hexOf(eventNo);
+        const { progress = 'nothing', isSent = false } = delivered.get(no) ?? {};
+        return { progress, isSent, isOpen: unfinished.has(no) };
+      });
+    const [originals, retractions] = [of(false), of(true)];
+    const delivering = originals.filter(({ progress }) => progress !== 'nothing');
+    const isRetracted = row.state === 'retracted';
+    const isSent = originals.some((one) => one.isSent);
+    const isUnpublished = events.some(({ event, eventNo }) => event === RETRACTION && eventNo === null);
+    return {
+      isOnChain: row.state === 'final',
+      isSent,
+      isAcknowledged:
+        !isRetracted &&
+        delivering.length > 0 &&
+        delivering.every(({ progress, isOpen }) => progress === 'acknowledged' && !isOpen),
+      isRetracted: isRetracted && isSent,
+      isMissing: !isUnwanted(row) && originals.length === 0 && wanted(row),
+      isRetractionOpen:
+        isRetracted &&
+        isSent &&
+        (isUnpublished ||
+          retractions.some(
+            ({ progress, isOpen }) => isOpen || (progress !== 'acknowledged' && progress !== 'nothing'),
+          )),
+    };
+  });
+}
+
+async function readEvents(
+  queries: Queries,
+  entityId: string,
+  rows: readonly PaymentRow[],
+): Promise<ReadonlyMap<string, EventRow[]>> {
+  const parameters = new Parameters(entityId);
+  const found = await eventColumns.all(
+    queries,
+    `select ${eventColumns.list} from fact_events
+     where entity_id = $1 and fact_id in ${parameters.list(rows.map(({ factId }) => factId))}`,
+    parameters.values,
+  );
+  return Map.groupBy(found, ({ factId }) => factId);
+}
+
+const wantingColumns = new Columns({
+  event: text('event'),
+  finality: nullable(text('finality')),
+  firstNo: integer('min(created_seq)'),
+});
+type Wanting = RowOf<typeof wantingColumns>;
+
+/** Returns whether a webhook that existed when a payment was first seen wants it, and its finality is reached. */
+async function readWanting(
+  queries: Queries,
+  entityId: string,
+  rows: readonly PaymentRow[],
+  webhooks: EndpointWebhooks | undefined,
+): Promise<(row: PaymentRow) => boolean> {
+  const wanting = new Map<number, readonly Wanting[]>();
+  for (const networkId of new Set(rows.map((row) => row.networkId))) {
+    wanting.set(networkId, await readWebhooks(queries, entityId, networkId, webhooks));
+  }
+  const networks: ReadonlyMap<number, NetworkLevels> = rows.length === 0 ? new Map() : await readNetworkLevels(queries);
+  return ({ networkId, kind, blockNumber, seenRevision, ruleAmount }) => {
+    const kinds = kindsOf(kind);
+    const levels = networks.get(networkId)?.levels;
+    return (wanting.get(networkId) ?? []).some(({ event, finality, firstNo }) => {
+      if (!kinds.includes(event) || firstNo > seenRevision) return false;
+      const wants = finality === null ? defaultFinality(event) : finalityOf(finalityFor(finality, ruleAmount));
+      // A payment that is final has every level but, perhaps, a number of confirmations.
+      return (
+        typeof wants === 'string' || (levels !== undefined && (reachedBlock(wants, levels) ?? -1) >= (blockNumber ?? 0))
+      );
+    });
+  };
+}
+
+async function readWebhooks(
+  queries: Queries,
+  entityId: string,
+  networkId: number,
+  webhooks: EndpointWebhooks | undefined,
+): Promise<readonly Wanting[]> {
+  if (webhooks !== undefined) {
+    return kindsOf('Transfer').flatMap((event) => {
+      const webhook = webhooks.of(networkId, event);
+      return webhook === undefined ? [] : { event, finality: webhook.finality, firstNo: webhook.webhookNo };
+    });
+  }
+  const parameters = new Parameters(entityId, networkId);
+  return wantingColumns.all(
+    queries,
+    `select ${wantingColumns.list} from webhooks where entity_id = $1 and network_id = $2
+       and event in ${parameters.list(kindsOf('Transfer'))} group by event, finality`,
+    parameters.values,
+  );
+}
+
+/** The sums of one token. */
+class Sums {
+  readonly #counts = { payments: 0, withoutAmount: 0 };
+  readonly #onChain = new DecimalSum();
+  readonly #sent = new DecimalSum();
+  readonly #acknowledged = new DecimalSum();
+  readonly #retracted = new DecimalSum();
+  readonly #net = new DecimalSum();
+  readonly #missing = new DecimalSum();
+  readonly #openRetractions = new DecimalSum();
+
+  constructor(private readonly of: Pick<TokenSums, 'networkId' | 'token'>) {}
+
+  add(row: PaymentRow, standing: Standing): void {
+    if (standing.isOnChain) this.#counts.payments++;
+    if (row.amount === null) {
+      this.#counts.withoutAmount++;
+      return;
+    }
+    const amount = amountOfKey(row.amount);
+    if (standing.isOnChain) this.#onChain.add(amount);
+    if (standing.isSent) this.#sent.add(amount);
+    if (standing.isAcknowledged) this.#acknowledged.add(amount);
+    if (standing.isRetracted) this.#retracted.add(amount);
+    if (standing.isSent && !standing.isRetracted) this.#net.add(amount);
+    if (standing.isMissing) this.#missing.add(amount);
+    if (standing.isRetractionOpen) this.#openRetractions.add(amount);
+  }
+
+  show(): TokenSums {
+    const amounts = {
+      onChain: this.#onChain,
+      sent: this.#sent,
+      acknowledged: this.#acknowledged,
+      retracted: this.#retracted,
+      net: this.#net,
+      missing: this.#missing,
+      unacknowledgedRetractions: this.#openRetractions,
+    };
+    const shown = Object.fromEntries(Object.entries(amounts).map(([name, sum]) => [name, sum.toString()]));
+    const { networkId, token } = this.of;
+    const of = { networkId, token: token && rulesOf(networkId).addresses.show(token) };
+    return { ...of, ...this.#counts, ...(shown as { [Name in keyof typeof amounts]: string }) };
+  }
+}
+
+function sumsOf(sums: Map<string, Sums>, { networkId, token }: PaymentRow): Sums {
+  const key = [String(networkId).padStart(16, '0'), token ?? ''].join('\t');
+  const known = sums.get(key) ?? new Sums({ networkId, token });
+  sums.set(key, known);
+  return known;
+}
