@@ -1,5 +1,5 @@
 import type { Counter, Family, Registry } from '../metrics/registry.ts';
-import type { OnSkipped } from './decode/decoder.ts';
+import type { OnSkipped } from './evm/decode/decoder.ts';
 import type { NetworkHealth, PollResult } from './follow/poll-result.ts';
 import type { OnCall } from './rpc/node.ts';
 

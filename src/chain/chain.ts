@@ -1,8 +1,10 @@
 import type { Config } from '../config.ts';
 import type { NetworkNodes } from '../domain/chain/network-nodes.ts';
+import { isMadeUp } from '../domain/chain/practice.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../metrics/registry.ts';
+import { findEntries } from '../store/chain/addresses/books.ts';
 import { acceptFactEvents, type FactEventOptions } from '../store/chain/fact-events.ts';
 import type { FollowerStore, Lease, Step } from '../store/chain/network-store.ts';
 import { NetworkStore, RENEW_MS } from '../store/chain/networks.ts';
@@ -13,25 +15,33 @@ import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import { newId } from '../store/new-id.ts';
 import { ChainMetrics } from './chain-metrics.ts';
-import { contractCalls, type RpcCall } from './decode/contract-calls.ts';
-import { LogDecoder } from './decode/decoder.ts';
+import { contractCalls, type RpcCall } from './evm/decode/contract-calls.ts';
+import { LogDecoder } from './evm/decode/decoder.ts';
+import { SourceTools } from './evm/source-tools.ts';
+import { loadFamilies } from './families.ts';
+import type { Family } from './family.ts';
 import { Follower } from './follow/follower.ts';
-import type { Decoder, FollowOptions } from './follow/poll.ts';
+import type { FollowOptions } from './follow/poll.ts';
 import type { PollResult } from './follow/poll-result.ts';
+import type { ChainReader } from './follow/reader.ts';
 import { leastDepthIn } from './least-depth.ts';
-import { httpExchange } from './rpc/http-exchange.ts';
+import { exchangeOf } from './rpc/exchange-of.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
-import { SourceTools } from './source-tools.ts';
 import { Teller } from './teller.ts';
 
-type NetworkOptions = { readonly callsPerSecond: number; readonly metrics: ChainMetrics };
+type Families = ReadonlyMap<number, Family>;
+
+type NetworkOptions = { readonly callsPerSecond: number; readonly metrics: ChainMetrics; readonly families: Families };
 
 /** The networks that the settings name, with the nodes of each. */
 class Networks {
   readonly #nodes: ReadonlyMap<number, Nodes>;
 
-  constructor(networks: readonly NetworkNodes[], options: NetworkOptions) {
+  constructor(
+    private readonly networks: readonly NetworkNodes[],
+    options: NetworkOptions,
+  ) {
     this.#nodes = new Map(networks.map((network) => [network.networkId, nodesOf(network, options)]));
   }
 
@@ -45,12 +55,17 @@ class Networks {
     return nodes;
   }
 
+  isMadeUp(networkId: number): boolean {
+    return this.networks.some((network) => network.networkId === networkId && isMadeUp(network));
+  }
+
   /** Any call, to the first node of the network that takes it. */
   readonly call: RpcCall = (networkId, method, params) =>
     this.of(networkId).ask({ method, params, read: (result) => result });
 }
 
-function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }: NetworkOptions): Nodes {
+function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics, families }: NetworkOptions): Nodes {
+  const family = familyIn(families, networkId);
   return new Nodes(
     urls.map(
       (url, index) =>
@@ -58,8 +73,9 @@ function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }:
           name: `${networkId}#${index + 1}`,
           // The order in the setting may change, and a node must not vote twice because of it.
           id: Bun.SHA256.hash(url, 'hex').slice(0, 8),
-          chainId: networkId,
-          exchange: httpExchange({ url }),
+          identity: family.identity(networkId),
+          dialect: family.dialect,
+          exchange: exchangeOf(url, networkId, family),
           callsPerSecond,
           hasOthers: urls.length > 1,
           onCall: metrics.noteCall,
@@ -68,14 +84,33 @@ function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }:
   );
 }
 
-export type Chain = { readonly networks: Networks; readonly metrics: ChainMetrics; readonly tools: SourceTools };
+function familyIn(families: Families, networkId: number): Family {
+  const family = families.get(networkId);
+  if (family === undefined) throw new Error(`the family of network ${networkId} is not loaded`);
+  return family;
+}
+
+export type Chain = {
+  readonly families: Families;
+  readonly networks: Networks;
+  readonly metrics: ChainMetrics;
+  readonly tools: SourceTools;
+};
 
 /** What every instance needs of the networks, whether it follows them or not. */
-export function createChain({ CHAIN_RPC, CHAIN_RPC_RATE }: Config, db: Database, registry: Registry): Chain {
+export async function createChain(
+  { CHAIN_RPC, CHAIN_RPC_RATE }: Config,
+  db: Database,
+  registry: Registry,
+): Promise<Chain> {
+  const families = await loadFamilies(CHAIN_RPC.map(({ networkId }) => networkId));
   const metrics = new ChainMetrics(registry);
-  const networks = new Networks(CHAIN_RPC, { callsPerSecond: CHAIN_RPC_RATE, metrics });
-  const readTokens = readStoredTokens.bind(null, db);
-  return { networks, metrics, tools: new SourceTools({ networkIds: networks.ids, call: networks.call, readTokens }) };
+  const networks = new Networks(CHAIN_RPC, { callsPerSecond: CHAIN_RPC_RATE, metrics, families });
+  const tokens = { readTokens: readStoredTokens.bind(null, db), saveTokens: saveTokens.bind(null, db) };
+  const read = { ...tokens, findEntries: findEntries.bind(null, db) };
+  const dialectOf = (networkId: number) => familyIn(families, networkId).dialect;
+  const tools = new SourceTools({ networkIds: networks.ids, call: networks.call, dialectOf, ...read });
+  return { families, networks, metrics, tools };
 }
 
 export type FollowerOptions = {
@@ -104,6 +139,7 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
   const decoder = new LogDecoder({
     tokens,
     callContract: contractCalls(networks.call),
+    findEntries: findEntries.bind(null, db),
     onSkipped: metrics.noteSkipped,
   });
   const acceptance: FactEventOptions = {
@@ -112,25 +148,30 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
     firstDelayMs: config.RETRY_SCHEDULE[0] ?? 0,
     onTask,
   };
-  for (const { networkId } of config.CHAIN_RPC.filter(({ urls }) => urls.length === 1)) {
-    log.warn({ networkId }, 'the network has one node: what it invents or leaves out stays unnoticed');
+  for (const { networkId, urls } of config.CHAIN_RPC) {
+    if (isMadeUp({ urls })) log.warn({ networkId }, 'practice mode: all payments are made up');
+    else if (urls.length === 1)
+      log.warn({ networkId }, 'the network has one node: what it invents or leaves out stays unnoticed');
   }
-  return networks.ids.map((networkId) =>
-    followNetwork({
-      ...{ networkId, decoder, store, db, acceptance, log },
+  return networks.ids.map((networkId) => {
+    const family = familyIn(chain.families, networkId);
+    return followNetwork({
+      ...{ networkId, store, db, acceptance, log },
+      reader: family.newReader({ decoder, isPractice: networks.isMadeUp(networkId) }),
       nodes: networks.of(networkId),
       finalityDepth: config.CHAIN_FINALITY.find((one) => one.networkId === networkId)?.depth ?? null,
       leastDepth: leastDepthIn(config, networkId),
       quorum: config.CHAIN_QUORUM.find((one) => one.networkId === networkId)?.nodes ?? null,
       graceBlocks: config.CHAIN_GRACE,
+      pollMs: config.CHAIN_POLL.find((one) => one.networkId === networkId)?.pollMs ?? family.pollMs,
       onPoll: (result) => metrics.notePoll(networkId, result),
-    }),
-  );
+    });
+  });
 }
 
 export type FollowedNetwork = FollowOptions & {
   readonly nodes: Nodes;
-  readonly decoder: Decoder;
+  readonly reader: ChainReader;
   readonly store: NetworkStore;
   readonly db: Database;
   readonly acceptance: FactEventOptions;
@@ -140,15 +181,15 @@ export type FollowedNetwork = FollowOptions & {
 
 /** Reads one network and accepts the events that its facts lead to, while this instance holds the lease of the network. */
 export function followNetwork(options: FollowedNetwork): NetworkFollower {
-  const { networkId, nodes, decoder, store, db, acceptance, onPoll, log } = options;
-  const { finalityDepth, graceBlocks, stepChanges, leastDepth, quorum } = options;
+  const { networkId, nodes, reader, store, db, acceptance, onPoll, log } = options;
+  const { finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs } = options;
   const teller: Teller = new Teller(
     () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => teller.wakeSoon() }),
     (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
   );
   const follower = new Follower({
     store: new TellingStore(store, teller),
-    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum },
+    ...{ nodes, reader, networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs },
     onPoll: (result) => {
       onPoll?.(result);
       if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');

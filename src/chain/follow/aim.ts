@@ -16,7 +16,7 @@ const RISE = 0.05;
 const SEARCH_SHARE = 1 / 8;
 const MISS_SHARE = 1 / 4;
 const FIRST_MISS_MS = 250;
-/** The least time from one poll to the next on networks with several blocks in it. */
+/** The least time from one poll to the next on networks with several blocks in it, unless the operator sets another one. */
 const LEAST_MS = 1_000;
 const MOST_MS = 12_000;
 /** A block that is this late, in block times, may not come soon: a local network makes blocks on demand. */
@@ -36,10 +36,12 @@ export class Aim {
   #changedAtMs = 0;
   #misses = 0;
 
+  constructor(private readonly leastMs: number = LEAST_MS) {}
+
   /** From the end of this poll to the start of the next one. */
   waitMs(sight: Sight): number {
     const { tipHash, headS, blockTimeMs, dateMs } = sight;
-    if (headS === null || blockTimeMs < LEAST_MS) return LEAST_MS;
+    if (headS === null || blockTimeMs < this.leastMs) return this.leastMs;
     const isHit = tipHash !== this.#tipHash;
     const wasMissed = this.#misses > 0;
     if (isHit) this.#changedAtMs = dateMs;
@@ -54,7 +56,7 @@ export class Aim {
     this.#offsetMs = Math.min(this.#offsetMs ?? delayMs, delayMs) - FALL * blockTimeMs;
     const aimMs = timestampMs + blockTimeMs + this.#offsetMs - dateMs;
     // A timestamp that is far off, as after a long pause, must not keep the next poll away.
-    return Math.min(Math.max(aimMs, LEAST_MS / 2), blockTimeMs, MOST_MS);
+    return Math.min(Math.max(aimMs, this.leastMs / 2), blockTimeMs, MOST_MS);
   }
 
   #afterMiss(blockTimeMs: number, dateMs: number): number {

@@ -109,11 +109,25 @@ export function positionOf(change: FactChange): Position | null {
 }
 
 /** What takes a fact away comes first, then what brings one in the order of the chain. */
-export function inOrder(changes: readonly FactChange[]): FactChange[] {
+export function inOrder(changes: readonly FactChange[]): readonly FactChange[] {
+  if (isInOrder(changes)) return changes;
   const placed = changes.flatMap((change) => {
     const position = positionOf(change);
     return position === null ? [] : [{ change, position }];
   });
   placed.sort((a, b) => a.position.blockNumber - b.position.blockNumber || a.position.logIndex - b.position.logIndex);
   return [...changes.filter((change) => positionOf(change) === null), ...placed.map(({ change }) => change)];
+}
+
+/** Whether all changes have a place, each at or after the one before it. */
+function isInOrder(changes: readonly FactChange[]): boolean {
+  let before: Position | null = null;
+  for (const change of changes) {
+    const position = positionOf(change);
+    if (position === null) return false;
+    const blocks = position.blockNumber - (before?.blockNumber ?? 0);
+    if (blocks < 0 || (blocks === 0 && position.logIndex < (before?.logIndex ?? 0))) return false;
+    before = position;
+  }
+  return true;
 }

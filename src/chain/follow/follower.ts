@@ -3,18 +3,12 @@ import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Nodes } from '../rpc/nodes.ts';
 import { type Clock, SYSTEM_CLOCK } from '../rpc/rate-limit.ts';
-import { backfillOnce, hasBackfill } from './backfill.ts';
-import { InDoubt } from './blocks/doubt.ts';
-import { followLive, type LiveResult } from './live.ts';
-import { Memory } from './memory.ts';
-import { type Decoder, type Follow, type FollowOptions, LeaseLost, NetworkHalted, noChanges, Poll } from './poll.ts';
+import { InDoubt } from './doubt.ts';
+import { type Follow, type FollowOptions, LeaseLost, NetworkHalted, noChanges, Poll } from './poll.ts';
 import { type LoopHooks, PollLoop } from './poll-loop.ts';
 import type { NetworkHealth, PollOutcome, PollResult } from './poll-result.ts';
-import { confirmFinality, reviewUnconfirmed } from './witnesses/confirm.ts';
+import type { ChainReader, ReadResult } from './reader.ts';
 import { noteConflict } from './witnesses/conflict.ts';
-import { areHeadsDue, askOthers, elect } from './witnesses/consult.ts';
-import { traceLost } from './witnesses/lost.ts';
-import { checkTail } from './witnesses/tail-check.ts';
 import { Witnesses } from './witnesses/witnesses.ts';
 
 /** Each shrinks a range, pauses a source or moves on to the next node. */
@@ -25,21 +19,23 @@ export type FollowerOptions = FollowOptions &
   LoopHooks & {
     readonly store: FollowerStore;
     readonly nodes: Nodes;
-    readonly decoder: Decoder;
+    readonly reader: ChainReader;
     readonly clock?: Clock | undefined;
   };
 
 /** Follows one network. `poll` is one look at it, and what it found is in the store. Polls never run at the same time. */
 export class Follower {
   private readonly follow: Follow;
+  readonly #reader: ChainReader;
   readonly #loop: PollLoop;
 
   constructor(options: FollowerOptions) {
-    const { store, nodes, decoder, clock = SYSTEM_CLOCK } = options;
-    const { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum } = options;
-    const limits = { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum };
+    const { store, nodes, reader, clock = SYSTEM_CLOCK } = options;
+    const { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs } = options;
+    const limits = { networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs };
     const witnesses = new Witnesses(nodes, clock, limits);
-    this.follow = { store, nodes, decoder, options: limits, memory: new Memory(), witnesses, clock };
+    this.#reader = reader;
+    this.follow = reader.prepare({ store, nodes, options: limits, witnesses, clock });
     this.#loop = new PollLoop({
       poll: () => this.poll(),
       backfill: () => this.backfill(),
@@ -70,11 +66,8 @@ export class Follower {
       if (await this.#changeLeader(poll, live, withTags)) live = await this.#followLive(poll, withTags);
       const { node } = live;
       if (node !== null) {
-        await this.#aside(() => checkTail(poll, node));
-        await this.#aside(() => traceLost(poll, node));
-        await this.#aside(() => confirmFinality(poll, node));
-        await this.#aside(() => reviewUnconfirmed(poll));
-        await this.#aside(() => backfillOnce(poll, node));
+        for (const check of this.#reader.checks(poll, node)) await this.#aside(check);
+        await this.#aside(() => this.#reader.backfill(poll, node));
       } else if (live.outcome !== 'halted' && poll.state.head !== null) {
         // The state of the nodes is worth knowing, even if nothing else is known.
         await poll.commit({});
@@ -88,10 +81,8 @@ export class Follower {
   async #changeLeader(poll: Poll, { node, outcome }: Live, withTags: boolean): Promise<boolean> {
     const { nodes, witnesses } = this.follow;
     const leader = node ?? witnesses.leader();
-    if (leader === null || nodes.count === 1 || outcome === 'halted' || poll.state.tip === null) return false;
-    if (!withTags && !areHeadsDue(poll, outcome === 'behind')) return false;
-    await askOthers(poll, leader, withTags);
-    return elect(poll, leader);
+    if (leader === null || nodes.count === 1 || outcome === 'halted') return false;
+    return this.#reader.consult(poll, leader, { withTags, isBehind: outcome === 'behind' });
   }
 
   /** Reads one range of older blocks and nothing else. */
@@ -100,7 +91,7 @@ export class Follower {
       const node = this.follow.witnesses.leader();
       const liveCounts = this.#counts();
       if (node === null) return { outcome: 'failed', liveCounts };
-      await this.#aside(() => backfillOnce(poll, node));
+      await this.#aside(() => this.#reader.backfill(poll, node));
       return { outcome: 'followed', liveCounts };
     });
   }
@@ -133,7 +124,7 @@ export class Follower {
       const node = this.follow.witnesses.leader();
       if (node === null) break;
       try {
-        const result = await followLive(poll, node, withTags);
+        const result = await this.#reader.follow(poll, node, withTags);
         // After `minority`, a node that has the stored branch leads.
         if (result.kind !== 'again' && result.kind !== 'minority') return await this.#conclude(poll, node, result);
       } catch (error) {
@@ -146,7 +137,7 @@ export class Follower {
     return { outcome: 'failed', node: null };
   }
 
-  async #conclude(poll: Poll, node: Node, { kind }: Pick<LiveResult, 'kind'>): Promise<Live> {
+  async #conclude(poll: Poll, node: Node, { kind }: ReadResult): Promise<Live> {
     if (kind === 'followed') return { outcome: 'followed', node };
     if (kind === 'behind') return { outcome: 'behind', node: null };
     if (!(await noteConflict(poll, node))) return { outcome: 'in_doubt', node: null };
@@ -189,7 +180,7 @@ export class Follower {
       reorgDepth: poll?.reorgDepth ?? 0,
       paused: poll?.paused ?? 0,
       lagBlocks: poll?.lagBlocks ?? 0,
-      hasBackfill: poll !== null && hasBackfill(poll),
+      hasBackfill: poll !== null && this.#reader.hasBackfill(poll),
       blockTimeMs: state?.blockTimeMs ?? null,
       network: poll === null ? null : this.#health(poll),
     };
@@ -219,9 +210,13 @@ const IDLE_TAGS_MS = 120_000;
 /** Of the usual time to finality. */
 const TAGS_SHARE = 1 / 8;
 
+/** While polls are kept apart to save calls, every third one asks what is final. */
+const POLLS_PER_TAGS = 3;
+
 /** Whether to ask the nodes what is final. */
 function areTagsDue({ state, lease, follow }: Poll): boolean {
-  const leastMs = Math.max(MIN_TAGS_MS, state.blockTimeMs ?? 0);
+  const sparseMs = POLLS_PER_TAGS * (follow.options.pollMs ?? 0);
+  const leastMs = Math.max(MIN_TAGS_MS, state.blockTimeMs ?? 0, sparseMs);
   const usualMs = Math.min(MAX_TAGS_MS, Math.max(leastMs, (state.finalLagMs ?? 0) * TAGS_SHARE));
   return follow.clock.nowMs() - follow.memory.tagsAskedAtMs >= (lease.isWaiting ? usualMs : IDLE_TAGS_MS);
 }

@@ -16,6 +16,8 @@ type LoopOptions = LoopHooks & {
   readonly poll: () => Promise<PollResult>;
   readonly backfill: () => Promise<PollResult>;
   readonly nodesWaitMs: () => number;
+  /** The least time from one poll to the next; null for the usual one. */
+  readonly pollMs?: number | null | undefined;
 };
 
 const MIN_WAIT_MS = 500;
@@ -28,11 +30,13 @@ const SOON_MS = 1_000;
 
 /** Polls at the pace of the network, and reads older blocks in between. */
 export class PollLoop {
-  readonly #aim = new Aim();
+  readonly #aim: Aim;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: LoopOptions) {}
+  constructor(private readonly options: LoopOptions) {
+    this.#aim = new Aim(options.pollMs ?? undefined);
+  }
 
   start(): void {
     this.#running = this.#run();

@@ -2,21 +2,10 @@ import type { FactChange, FoundFact, StoredFact } from '../../domain/chain/facts
 import type { FollowedSource, FollowerStore, Lease, NetworkState, Step } from '../../store/chain/network-store.ts';
 import type { Nodes } from '../rpc/nodes.ts';
 import type { Clock } from '../rpc/rate-limit.ts';
-import type { Log } from '../rpc/types.ts';
 import { keyOf } from './compare.ts';
 import type { Memory } from './memory.ts';
 import { troubleOf } from './witnesses/trouble.ts';
 import type { Witnesses } from './witnesses/witnesses.ts';
-
-/** Makes facts of logs; a log that no source takes leads to none. */
-export type Decoder = {
-  decode(logs: readonly Log[], sources: readonly FollowedSource[], onTaken?: OnTaken): Promise<FoundFact[]>;
-  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
-  identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
-};
-
-/** Called for each log that the topics of a source take, with or without a fact. */
-export type OnTaken = (source: FollowedSource) => void;
 
 export type FollowOptions = {
   readonly networkId: number;
@@ -28,6 +17,8 @@ export type FollowOptions = {
   readonly leastDepth: number;
   /** `CHAIN_QUORUM`: how many nodes must agree; null for more than half of those that are present. */
   readonly quorum: number | null;
+  /** `CHAIN_POLL`, or the family's: the least time from one poll to the next; null, or absent, for the usual one. */
+  readonly pollMs?: number | null | undefined;
   /** How many changes of facts one transaction holds; the simulator of the tests has a smaller number. */
   readonly stepChanges?: number | undefined;
 };
@@ -35,7 +26,6 @@ export type FollowOptions = {
 export type Follow = {
   readonly store: FollowerStore;
   readonly nodes: Nodes;
-  readonly decoder: Decoder;
   readonly options: FollowOptions;
   readonly memory: Memory;
   readonly witnesses: Witnesses;
@@ -69,7 +59,7 @@ export class NetworkHalted extends Error {
 const FACTS_A_READ = 1_000;
 
 /** One look at a network: the lease, what is known by now, and what was found. */
-export class Poll {
+export class Poll<Shared extends Follow = Follow> {
   state: NetworkState;
   sources: readonly FollowedSource[];
   readonly changes: ChangeCounts = noChanges();
@@ -80,10 +70,12 @@ export class Poll {
   /** Two nodes that have different blocks at the height that is to become final. */
   disagreements = 0;
   paused = 0;
+  /** Whether the leader has shown in this poll that it has the tip, or which anchors it has replaced. */
+  isTipShared = false;
   lagBlocks: number;
 
   constructor(
-    readonly follow: Follow,
+    readonly follow: Shared,
     readonly lease: Lease,
   ) {
     this.state = lease.state;
@@ -100,7 +92,7 @@ export class Poll {
       tip,
       anchors,
       head: head ?? 0,
-      rangeBlocks: memory.range.blocks,
+      rangeBlocks: memory.rangeBlocks,
       blockTimeMs,
       changes: [],
       backfilled: [],

@@ -1,4 +1,4 @@
-import type { Call } from './calls.ts';
+import type { Call } from './call.ts';
 import { RpcFailure } from './failures.ts';
 
 export type Outcome = { readonly value: unknown } | { readonly failure: RpcFailure };

@@ -51,11 +51,9 @@ export class RpcFailure extends Error {
   }
 }
 
-/** `limit exceeded` is also said of one call that asks for too much; it is a rate limit where every call of a batch is told so. */
-const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32029];
-
-export function isRateLimit({ kind, code }: RpcFailure): boolean {
-  return kind === 'rate_limited' || (kind === 'rpc_error' && code !== null && RATE_LIMIT_CODES.includes(code));
+/** Whether a failure is a rate limit by the codes of a dialect. */
+export function isRateLimit({ kind, code }: RpcFailure, codes: readonly number[]): boolean {
+  return kind === 'rate_limited' || (kind === 'rpc_error' && code !== null && codes.includes(code));
 }
 
 /** Statuses by which providers refuse a batch. Others say that the node, or a proxy before it, is down or overloaded. */

@@ -1,3 +1,4 @@
+import { parseNodeUrl } from '../../domain/chain/node-url.ts';
 import { RpcFailure } from './failures.ts';
 import { JsonDepth } from './json-depth.ts';
 import { MAX_BYTES } from './response-size.ts';
@@ -107,7 +108,9 @@ function retryAfterMs(response: Response, nowMs: number): number | null {
 
 /** A name and password in the URL become a header, because `fetch` takes none. */
 function targetOf(text: string): { url: string; headers: Record<string, string> } {
-  const url = new URL(text);
+  const target = parseNodeUrl(text);
+  if (target === null) throw new TypeError('the URL of a node is not valid');
+  const { url, header } = target;
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
   if (url.username !== '' || url.password !== '') {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -115,5 +118,6 @@ function targetOf(text: string): { url: string; headers: Record<string, string> 
     url.username = '';
     url.password = '';
   }
+  if (header !== null) headers[header.name.toLowerCase()] = header.value;
   return { url: url.href, headers };
 }

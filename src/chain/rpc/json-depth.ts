@@ -3,8 +3,10 @@ const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+/** Brackets and braces differ in this bit alone. */
+const BRACE_BIT = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
 
 /**
  * Follows the brackets of a JSON document that arrives in chunks. `JSON.parse` takes seconds and gigabytes for megabytes of
@@ -27,8 +29,8 @@ export class JsonDepth {
       }
       const byte = chunk[at++] ?? 0;
       if (byte === QUOTE) this.#isInText = true;
-      else if (OPENING.has(byte) && ++this.#depth > MAX_DEPTH) return true;
-      else if (CLOSING.has(byte)) this.#depth--;
+      else if ((byte | BRACE_BIT) === OPENING && ++this.#depth > MAX_DEPTH) return true;
+      else if ((byte | BRACE_BIT) === CLOSING) this.#depth--;
     }
     return false;
   }

@@ -1,7 +1,10 @@
+import type { CallMinute } from '../../domain/chain/call-minutes.ts';
 import type { NodeLimits } from '../../store/chain/network-store.ts';
 import { errorForAll, type Outcome, Outcomes, outcomesOf, payloadOf } from './batch.ts';
 import { BatchSize } from './batch-size.ts';
-import { type Call, chainId, type Purpose } from './calls.ts';
+import type { Call, Purpose } from './call.ts';
+import { CallMeter } from './call-meter.ts';
+import { type Dialect, ETHEREUM_DIALECT } from './dialect.ts';
 import { type FailureKind, isRateLimit, isWithoutRoom, mayRefuseBatch, RpcFailure } from './failures.ts';
 import type { Exchange } from './http-exchange.ts';
 import { LogRange } from './log-range.ts';
@@ -13,7 +16,9 @@ export type NodeOptions = {
   readonly name: string;
   /** Tells nodes apart in votes, even after the setting was changed; the name unless given. */
   readonly id?: string;
-  readonly chainId: number;
+  readonly identity: Identity;
+  /** The meaning of errors; Ethereum's unless given. */
+  readonly dialect?: Dialect;
   readonly exchange: Exchange;
   readonly clock?: Clock;
   /** The time of day. */
@@ -23,6 +28,12 @@ export type NodeOptions = {
   /** Whether other nodes can be asked instead: then a node that hangs is left sooner. */
   readonly hasOthers?: boolean;
   readonly onCall?: OnCall;
+};
+
+/** How a node says of which network it is. */
+export type Identity = {
+  readonly call: () => Call<unknown>;
+  readonly isOf: (result: unknown) => boolean;
 };
 
 export type OnCall = (node: string, method: string, purpose: Purpose, outcome: 'ok' | FailureKind) => void;
@@ -40,6 +51,8 @@ export type Contact = {
   readonly lastError: FailureKind | null;
   readonly lastOkAtMs: number | null;
   readonly limits: NodeLimits;
+  /** The calls of the last hour. */
+  readonly calls: readonly CallMinute[];
 };
 
 /**
@@ -55,6 +68,7 @@ export class Node {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
   #isChainChecked = false;
+  readonly #meter: CallMeter;
   readonly #batch: BatchSize;
   readonly logRange: LogRange;
   #failures = 0;
@@ -66,6 +80,7 @@ export class Node {
     this.#options = options;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#limit = new RateLimit(this.callsPerSecond, this.#clock);
+    this.#meter = new CallMeter(this.#dateMs);
     this.#batch = new BatchSize(this.#dateMs);
     this.logRange = new LogRange(this.#dateMs);
   }
@@ -133,20 +148,23 @@ export class Node {
       lastError: this.#lastError,
       lastOkAtMs: this.#lastOkAtMs,
       limits: { batch: this.#batch.limit, logs: this.logRange.limit },
+      calls: this.#meter.minutes,
     };
   }
 
   /** Applies what the last process knew of the node. */
-  restore({ batch, logs }: NodeLimits): void {
+  restore({ batch, logs }: NodeLimits, calls: readonly CallMinute[]): void {
+    this.#meter.restore(calls);
     if (batch !== null) this.#batch.restore(batch);
     if (logs !== null) this.logRange.restore(logs);
   }
 
   async #sendOnNetwork(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
-    const check = this.#isChainChecked ? null : chainId();
+    const { identity } = this.#options;
+    const check = this.#isChainChecked ? null : identity.call();
     const outcomes = await this.#sendAll(check === null ? calls : [check, ...calls]);
     if (check !== null) {
-      if (new Outcomes(outcomes).value(check) !== this.#options.chainId) throw new RpcFailure('wrong_chain');
+      if (!identity.isOf(new Outcomes(outcomes).value(check))) throw new RpcFailure('wrong_chain');
       this.#isChainChecked = true;
     }
     const failures = calls.flatMap((call) => failureIn(outcomes.get(call)));
@@ -155,7 +173,7 @@ export class Node {
     // Calls for logs alone may be refused because they ask for too many.
     const isRefused = failures.every(({ kind }) => kind === 'rpc_error');
     if (isRefused && calls.every(({ method }) => method === 'eth_getLogs')) return outcomes;
-    if (failures.every(isRateLimit)) throw new RpcFailure('rate_limited');
+    if (failures.every(this.#isRateLimit)) throw new RpcFailure('rate_limited');
     // A single call may be refused by a healthy node, as where a contract reverts.
     if (calls.length > 1) throw first;
     return outcomes;
@@ -192,7 +210,7 @@ export class Node {
     const probe = await this.#sendAlone([first]);
     const [failure] = failureIn(probe.get(first));
     // An unreadable answer is a failure: a node that sometimes sends garbage does not refuse batches.
-    if (failure !== undefined && (failure.kind !== 'rpc_error' || isRateLimit(failure))) throw failure;
+    if (failure !== undefined && (failure.kind !== 'rpc_error' || this.#isRateLimit(failure))) throw failure;
     if (failure === undefined) this.#batch.noteRefusal(part.length);
     return new Map([...outcomes, ...probe]);
   }
@@ -203,7 +221,7 @@ export class Node {
       const body = await this.#exchange(part);
       const refusal = errorForAll(body);
       if (refusal === null) return this.#read(part, body);
-      if (isRateLimit(refusal)) throw new RpcFailure('rate_limited');
+      if (this.#isRateLimit(refusal)) throw new RpcFailure('rate_limited');
       return new Map();
     } catch (error) {
       if (error instanceof RpcFailure && mayRefuseBatch(error)) return new Map();
@@ -229,10 +247,15 @@ export class Node {
   async #exchange(calls: readonly Call<unknown>[]): Promise<unknown> {
     await this.#limit.take(calls.length);
     this.calls += calls.length;
+    this.#meter.note(calls.length);
     this.requests++;
     try {
       const isShort = this.#options.hasOthers === true && !calls.some(mayBeLarge);
-      return await this.#options.exchange(payloadOf(calls), maxBytesOf(calls), isShort ? SMALL_CALL_MS : undefined);
+      const timeoutMs = isShort ? SMALL_CALL_MS : undefined;
+      const body = await this.#options.exchange(payloadOf(calls), maxBytesOf(calls), timeoutMs);
+      const refusal = this.#dialect.readBody?.(body) ?? null;
+      if (refusal !== null) throw refusal;
+      return body;
     } catch (error) {
       const failure = error instanceof RpcFailure ? error : new RpcFailure('unreachable');
       for (const { method, purpose = 'other' } of calls) {
@@ -245,6 +268,12 @@ export class Node {
   #noteSuccess(): void {
     this.#failures = 0;
     this.#lastOkAtMs = this.#dateMs();
+  }
+
+  readonly #isRateLimit = (failure: RpcFailure): boolean => isRateLimit(failure, this.#dialect.rateLimitCodes);
+
+  get #dialect(): Dialect {
+    return this.#options.dialect ?? ETHEREUM_DIALECT;
   }
 
   readonly #dateMs = (): number => (this.#options.dateMs ?? Date.now)();

@@ -1,5 +1,5 @@
 import type { NodeHealth } from '../../store/chain/network-store.ts';
-import type { Call } from './calls.ts';
+import type { Call } from './call.ts';
 import { RpcFailure } from './failures.ts';
 import type { Node } from './node.ts';
 
@@ -56,7 +56,9 @@ export class Nodes {
 
   /** Applies what an earlier holder of the network knew. */
   restore(known: readonly NodeHealth[]): void {
-    for (const { name, limits } of known) this.nodes.find((node) => node.name === name)?.restore(limits);
+    for (const { name, limits, calls } of known) {
+      this.nodes.find((node) => node.name === name)?.restore(limits, calls);
+    }
   }
 
   /** Returns how many of these blocks every node takes in one `eth_getLogs`. */

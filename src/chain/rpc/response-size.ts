@@ -1,4 +1,4 @@
-import type { Call } from './calls.ts';
+import type { Call } from './call.ts';
 
 /** No response is read beyond this. */
 export const MAX_BYTES = 16 * 1024 * 1024;

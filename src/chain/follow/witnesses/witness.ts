@@ -2,7 +2,7 @@ import type { BlockRef } from '../../../domain/chain/facts.ts';
 import { credibleClaim } from '../../../domain/chain/witnesses.ts';
 import type { NodeState } from '../../../store/chain/network-store.ts';
 import type { Node } from '../../rpc/node.ts';
-import type { Header } from '../../rpc/types.ts';
+import type { Header } from '../header.ts';
 
 /** The blocks that one node calls final and safe. */
 export type Tags = { readonly finalized: Header | null; readonly safe: Header | null };
@@ -26,7 +26,7 @@ type Claim = {
 const FAR_BEHIND_BLOCKS = 10;
 /** A head that is this much older than the highest is the head of a node that lags. */
 const BEHIND_BLOCKS = 2;
-/** For so long, a node that fails, lags or makes no credible claim still counts for the quorum. */
+/** For so long, a node that fails, is on another chain, lags or makes no credible claim still counts for the quorum. */
 const ABSENT_AFTER_MS = 600_000;
 
 /** The newest answers of one node, and since when it has been useless for finality. */
@@ -109,6 +109,7 @@ export class Witness {
   /** Notes whether the node is of use for finality now. */
   assess(nowMs: number): void {
     const isUseless =
+      this.isOnOtherChain ||
       this.node.contact.state !== 'ok' ||
       this.behindBlocks >= FAR_BEHIND_BLOCKS ||
       (this.#claim !== null && this.#claim.final === null);
@@ -116,14 +117,13 @@ export class Witness {
     else this.#uselessSinceMs ??= nowMs;
   }
 
-  /** Whether the node fails, lags far behind, or makes no credible claim. */
+  /** Whether the node fails, is on another chain, lags far behind, or makes no credible claim. */
   get isUseless(): boolean {
     return this.#uselessSinceMs !== null;
   }
 
-  /** Whether the node does not count for the quorum. A node of another chain never does. */
+  /** Whether the node no longer counts for the quorum. Until then nothing is final by the word of fewer nodes. */
   isAbsent(nowMs: number): boolean {
-    if (this.isOnOtherChain || this.node.contact.state === 'wrong_chain') return true;
     return this.#uselessSinceMs !== null && nowMs - this.#uselessSinceMs >= ABSENT_AFTER_MS;
   }
 

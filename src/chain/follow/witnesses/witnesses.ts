@@ -10,7 +10,7 @@ import type { NetworkState, NodeHealth } from '../../../store/chain/network-stor
 import type { Node } from '../../rpc/node.ts';
 import type { Nodes } from '../../rpc/nodes.ts';
 import type { Clock } from '../../rpc/rate-limit.ts';
-import type { Header } from '../../rpc/types.ts';
+import type { Header } from '../header.ts';
 import { type ClaimRules, type Tags, Witness } from './witness.ts';
 
 export type WitnessRules = ClaimRules & {
@@ -168,7 +168,7 @@ export class Witnesses {
   agree({ head, learnedDepth, anchors }: Pick<NetworkState, 'head' | 'learnedDepth' | 'anchors'>): Agreement {
     const { present, quorum } = this;
     const isLone = present.length === 1 && quorum === 1;
-    const speakers = present.filter(({ final }) => final !== null).length;
+    const speakers = present.filter(isSpeaker).length;
     // A lone node with another block at finality is found out by the logs that it does not have.
     const isOnOurs = (witness: Witness) => !witness.isOnOtherChain && !witness.isOnOtherBranch(anchors);
     const counted = isLone ? present : present.filter(isOnOurs);
@@ -195,7 +195,7 @@ export class Witnesses {
 
   /** The depth that the newest claims teach. */
   learn(learned: LearnedDepth, dateMs: number): LearnedDepth {
-    const speakers = this.present.filter(({ final }) => final !== null);
+    const speakers = this.present.filter(isSpeaker);
     const [first] = speakers;
     if (first === undefined) return learned;
     const together = agreedBlock(
@@ -218,14 +218,14 @@ export class Witnesses {
   health(blockTimeMs: number | null): NodeHealth[] {
     const frozenMs = Witnesses.frozenMs(blockTimeMs);
     return this.all.map((witness) => {
-      const { name, lastError, lastOkAtMs, limits } = witness.node.contact;
+      const { name, lastError, lastOkAtMs, limits, calls } = witness.node.contact;
       const { head, behindBlocks, finalized } = witness;
       const headFields = {
         head: head?.number ?? null,
         headS: head?.timestampS ?? null,
         behindBlocks: head && behindBlocks,
       };
-      return { name, state: witness.stateAt(frozenMs), ...headFields, finalized, lastError, lastOkAtMs, limits };
+      return { name, state: witness.stateAt(frozenMs), ...headFields, finalized, lastError, lastOkAtMs, limits, calls };
     });
   }
 
@@ -234,4 +234,9 @@ export class Witnesses {
     for (const witness of this.all) witness.isOnOtherChain = false;
     for (const { node } of this.all) node.noteNewStart();
   }
+}
+
+/** Whether the node has a credible claim about the chain that is followed. */
+function isSpeaker({ final, isOnOtherChain }: Witness): boolean {
+  return final !== null && !isOnOtherChain;
 }

@@ -1,0 +1,32 @@
+import { RpcFailure } from '../../rpc/failures.ts';
+
+/** A call of a contract's function that changes nothing. */
+export type ContractCall = { readonly to: string; readonly data: string; readonly block: number | 'latest' };
+
+/**
+ * What the call returned. `reverted` is the contract's own doing and will be so again; `unknown` is a node that does not say,
+ * such as one without the state of an old block.
+ */
+export type CallOutcome = { readonly data: string } | { readonly failed: 'reverted' | 'unknown' };
+
+/** Throws where no node responds: then nothing is known, and the work is to be repeated later. */
+export type CallContract = (networkId: number, call: ContractCall) => Promise<CallOutcome>;
+
+/** A call of any method of a network's nodes. Throws an `RpcFailure` where none responds, or one refuses the call. */
+export type RpcCall = (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
+
+/** The code for a revert. Nodes that use another one for it use that one for their own faults too. */
+const REVERTED = 3;
+
+export function contractCalls(call: RpcCall): CallContract {
+  return async (networkId, { to, data, block }) => {
+    const at = block === 'latest' ? block : `0x${block.toString(16)}`;
+    try {
+      const result = await call(networkId, 'eth_call', [{ to, data }, at]);
+      return typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) ? { data: result } : { failed: 'unknown' };
+    } catch (error) {
+      if (!(error instanceof RpcFailure) || error.kind !== 'rpc_error') throw error;
+      return { failed: error.code === REVERTED ? 'reverted' : 'unknown' };
+    }
+  };
+}

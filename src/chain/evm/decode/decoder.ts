@@ -1,0 +1,292 @@
+import { BoundedMap } from '../../../bounded-map.ts';
+import { factId } from '../../../domain/chain/fact-id.ts';
+import { type FoundFact, TRANSFER } from '../../../domain/chain/facts.ts';
+import { compareDecimals, type Decimal, parseDecimal } from '../../../domain/payload-filter/decimal.ts';
+import type { BookEntry } from '../../../store/chain/addresses/books.ts';
+import { type FollowedSource, versionsOf } from '../../../store/chain/network-store.ts';
+import type { Log } from '../rpc/types.ts';
+import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
+import type { CallContract } from './contract-calls.ts';
+import { addressesOf, type LogAddresses } from './definition/addresses.ts';
+import { type Compiled, compileSource } from './definition/compile-source.ts';
+import { matchesTopics, matchesValues } from './definition/where.ts';
+import { FlowKinds } from './flow-kinds.ts';
+import { LogReader, type LogValues } from './log-values.ts';
+import { addTokens, fillFields, type Payload } from './payload-fields.ts';
+import { type Entries, expectedBy, type IndexedSource, type Match, matchOf, SourceIndex } from './source-index.ts';
+import { TokenDecimals, type TokenStore } from './token-decimals.ts';
+
+/** Makes facts of logs. */
+export interface Decoder {
+  /** Of the given sources, in the order of their creation. Throws only where a node or the store does not respond. */
+  decode(
+    logs: readonly Log[],
+    sources: readonly FollowedSource[],
+    onTaken?: (source: FollowedSource) => void,
+  ): Promise<FoundFact[]>;
+  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
+  identify(networkId: number, logs: readonly Log[]): Map<string, Log>;
+}
+
+/**
+ * Why a log of a source's contract and event led to no fact: it is not what the event's declaration says, or it does not prove
+ * what it would have to; `definition` where the source itself cannot be used.
+ */
+export type SkipReason = 'undecodable' | 'unproved' | 'definition';
+
+export type OnSkipped = (networkId: number, reason: SkipReason) => void;
+
+export type DecoderOptions = {
+  readonly tokens: TokenStore;
+  readonly callContract: CallContract;
+  /** Reads the rows of address books on a network. */
+  readonly findEntries?: (networkId: number, addresses: readonly string[]) => Promise<readonly BookEntry[]>;
+  /** Called again when the log is read again. */
+  readonly onSkipped?: OnSkipped;
+};
+
+/** Together, in values that their conditions name. */
+const MAX_COMPILED_VALUES = 1_000_000;
+const MAX_READERS = 10_000;
+/** The sources of a network, and those of a few backfills. */
+const MAX_INDEXES = 8;
+const LOGS_PER_LOOK = 100;
+const MAX_TICK_MS = 10;
+
+export class LogDecoder implements Decoder {
+  readonly #compiled = new BoundedMap<string, Compiled>(MAX_COMPILED_VALUES, { weigh: countValues });
+  readonly #readers = new BoundedMap<string, LogReader>(MAX_READERS);
+  readonly #indexes: { readonly sources: readonly FollowedSource[]; readonly index: SourceIndex }[] = [];
+  readonly #decimals: TokenDecimals;
+  readonly #flows: FlowKinds;
+  readonly #onSkipped: OnSkipped;
+  readonly #findEntries: NonNullable<DecoderOptions['findEntries']>;
+
+  constructor({ tokens, callContract, findEntries = async () => [], onSkipped = () => undefined }: DecoderOptions) {
+    this.#findEntries = findEntries;
+    this.#decimals = new TokenDecimals(tokens, callContract);
+    this.#flows = new FlowKinds(callContract);
+    this.#onSkipped = onSkipped;
+  }
+
+  async decode(
+    logs: readonly Log[],
+    sources: readonly FollowedSource[],
+    onTaken: (source: FollowedSource) => void = () => undefined,
+  ): Promise<FoundFact[]> {
+    const [first] = sources;
+    if (first === undefined || logs.length === 0) return [];
+    const library = await loadAbiLibrary();
+    const sorted = inOrder(logs);
+    const index = this.#indexOf(sources, library);
+    const addresses = new Set<string>();
+    if (index.hasBooks) for (const log of sorted) index.addAddresses(log, addresses);
+    const found = addresses.size === 0 ? [] : await this.#findEntries(first.networkId, [...addresses]);
+    const entries = Map.groupBy(found, ({ address }) => address);
+    const matches = await this.#match(sorted, index, entries, onTaken);
+    const { proved, unproved } = await this.#flows.prove(matches);
+    for (let count = 0; count < unproved; count++) this.#onSkipped(first.networkId, 'unproved');
+    const tokens = new Set<string>();
+    for (const { source, values } of proved) addTokens(source.compiled, values, tokens);
+    const decimals = await this.#decimals.read(first.networkId, tokens);
+    const shown = addressesOf(first.networkId, library);
+    const facts: FoundFact[] = [];
+    const tick = new Tick();
+    for (const match of proved) {
+      facts.push(toFact(match, decimals, shown));
+      if (facts.length % LOGS_PER_LOOK === 0) await tick.pause();
+    }
+    return facts;
+  }
+
+  identify(networkId: number, logs: readonly Log[]): Map<string, Log> {
+    const equalLogs: EqualLogs = new Map();
+    const idOf = (log: Log) => factId({ ...log, networkId, contract: log.address, n: countEqual(equalLogs, log) });
+    return new Map(inOrder(logs).map((log) => [idOf(log), log]));
+  }
+
+  async #match(
+    logs: readonly Log[],
+    index: SourceIndex,
+    entries: Entries,
+    onTaken: (source: FollowedSource) => void,
+  ): Promise<Match[]> {
+    const matches: Match[] = [];
+    const equalLogs: EqualLogs = new Map();
+    const tick = new Tick();
+    for (const [at, log] of logs.entries()) {
+      if (at % LOGS_PER_LOOK === 0) await tick.pause();
+      const candidates = index.candidates(log, entries);
+      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches, onTaken);
+    }
+    return matches;
+  }
+
+  /**
+   * A log that several sources of an entity take belongs to the oldest. If the source of its invoices is one of them, the log also
+   * pays an address of an invoice.
+   */
+  #matchLog(
+    log: Log,
+    candidates: readonly IndexedSource[],
+    n: number,
+    matches: Match[],
+    onTaken: (source: FollowedSource) => void,
+  ): void {
+    const start = matches.length;
+    let reader: LogReader | null = null;
+    let values: LogValues | null = null;
+    for (const source of candidates) {
+      const { followed, compiled } = source;
+      if (!coversBlock(followed, log.blockNumber) || !matchesTopics(compiled.conditions, log.topics)) continue;
+      onTaken(followed);
+      const older = matchOf(matches, start, followed.entityId);
+      if (older !== undefined && followed.isForInvoices !== true) continue;
+      if (source.reader !== reader) {
+        reader = source.reader;
+        values = reader.read(log);
+        if (values === null) this.#onSkipped(followed.networkId, 'undecodable');
+      }
+      if (values === null || !matchesValues(compiled.conditions, values)) continue;
+      const match = older ?? { source, log, values, n, kind: compiled.kind };
+      if (older === undefined) matches.push(match);
+      if (followed.isForInvoices === true) match.expected = expectedBy(source, values);
+    }
+  }
+
+  /** The same sources are decoded for poll after poll. */
+  #indexOf(sources: readonly FollowedSource[], library: AbiLibrary): SourceIndex {
+    const known = this.#indexes.find((each) => areSame(each.sources, sources));
+    if (known !== undefined) return known.index;
+    const index = new SourceIndex(
+      sources.flatMap((source, place) => versionsOf(source).flatMap((each) => this.#compile(each, place, library))),
+    );
+    this.#indexes.unshift({ sources, index });
+    this.#indexes.splice(MAX_INDEXES);
+    return index;
+  }
+
+  /** A revision of a definition never changes. A definition that this release cannot use makes no facts. */
+  #compile(followed: FollowedSource, place: number, library: AbiLibrary): IndexedSource[] {
+    const key = `${followed.sourceId} ${followed.revision ?? 1}`;
+    const known = this.#compiled.get(key);
+    const compiled = known ?? compileSource(followed.definition, library);
+    if (known === undefined) this.#compiled.set(key, compiled);
+    if (!compiled.isValid) {
+      this.#onSkipped(followed.networkId, 'definition');
+      return [];
+    }
+    const { event } = compiled.source;
+    const reader = this.#readers.get(event.text) ?? new LogReader(event, library);
+    this.#readers.set(event.text, reader);
+    return [{ followed, compiled: compiled.source, reader, place }];
+  }
+}
+
+function countValues(compiled: Compiled): number {
+  if (!compiled.isValid) return 1;
+  return Object.values(compiled.definition.where).reduce((sum, values) => sum + values.length, 1);
+}
+
+function toFact(
+  { source: { followed, compiled, entry }, log, values, n, kind, expected }: Match,
+  decimals: ReadonlyMap<string, number>,
+  addresses: LogAddresses,
+): FoundFact {
+  const { networkId, entityId, sourceId, createdHead, deliverHistory, revision } = followed;
+  const payload = withEntry(fillFields(compiled, values, decimals, addresses, log.data.length), entry);
+  const { blockNumber, blockHash, logIndex, blockS, transactionHash, address, topics, data } = log;
+  const isHistory = blockNumber <= createdHead && !deliverHistory;
+  const isDust =
+    isBelow(payload.fields.amount, compiled.minAmount) || (kind === TRANSFER && movesNothing(payload.fields));
+  return {
+    entityId,
+    factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
+    networkId,
+    sourceId,
+    kind: kind ?? '',
+    ...(revision === undefined ? {} : { sourceRevision: revision }),
+    isSilent: isHistory || isDust,
+    ...(isDust && { isDust }),
+    transactionHash,
+    contract: addresses.show(address),
+    position: { blockNumber, blockHash, logIndex, ...(blockS !== undefined && { blockS }) },
+    ...(entry !== undefined && { bookAddress: entry.address }),
+    ...(expected !== undefined && { expected }),
+    ...payload,
+  };
+}
+
+/** An agreement in the address book comes before the agreement of the source. */
+function withEntry(payload: Payload, entry: BookEntry | undefined): Payload {
+  if (entry === undefined) return payload;
+  const { agreementId, reference } = entry;
+  const fields = {
+    ...payload.fields,
+    ...(agreementId === null ? {} : { agreementId }),
+    ...(reference === null ? {} : { reference }),
+  };
+  return { ...payload, fields, agreementId: agreementId ?? payload.agreementId };
+}
+
+/** Anyone can write such a log about any address, so that it leads to no event. */
+function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>): boolean {
+  const stated = amountBase ?? amount;
+  return typeof stated === 'string' && parseDecimal(stated)?.sign === 0;
+}
+
+/** An amount in the smallest unit of a token without decimals is not comparable, and counts. */
+function isBelow(amount: unknown, least: Decimal | null): boolean {
+  const decimal = least === null || typeof amount !== 'string' ? null : parseDecimal(amount);
+  return decimal !== null && least !== null && compareDecimals(decimal, least) < 0;
+}
+
+function coversBlock({ fromBlock, untilBlock }: FollowedSource, block: number): boolean {
+  return block >= fromBlock && (untilBlock === undefined || block <= untilBlock);
+}
+
+function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): boolean {
+  const isSame = (one: FollowedSource, other: FollowedSource | undefined) =>
+    one.sourceId === other?.sourceId && one.revision === other.revision && one.book === other.book;
+  return a === b || (a.length === b.length && a.every((source, index) => isSame(source, b[index])));
+}
+
+/** By block and log index. Nodes send them in this order, and a copy is made only where one does not. */
+function inOrder(logs: readonly Log[]): readonly Log[] {
+  const compare = (a: Log, b: Log) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+  const isSorted = logs.every((log, index) => index === 0 || compare(logs[index - 1] ?? log, log) <= 0);
+  return isSorted ? logs : logs.toSorted(compare);
+}
+
+/** By transaction: its only log so far, or how often it has each of several logs. Most transactions have one. */
+type EqualLogs = Map<string, Log | Map<string, number>>;
+
+/** Counts within the log's own block: copies of the transaction in blocks of other branches must not change its id. */
+function countEqual(logs: EqualLogs, log: Log): number {
+  const known = logs.get(log.transactionHash);
+  if (known === undefined) {
+    logs.set(log.transactionHash, log);
+    return 0;
+  }
+  const counts = known instanceof Map ? known : new Map([[contentOf(known), 1]]);
+  logs.set(log.transactionHash, counts);
+  const content = contentOf(log);
+  const n = counts.get(content) ?? 0;
+  counts.set(content, n + 1);
+  return n;
+}
+
+function contentOf({ blockHash, address, topics, data }: Log): string {
+  return `${blockHash} ${address} ${topics.join(' ')} ${data}`;
+}
+
+/** Lets the event loop do other work: ten thousand logs take most of a second. */
+class Tick {
+  #startMs = performance.now();
+
+  async pause(): Promise<void> {
+    if (performance.now() - this.#startMs < MAX_TICK_MS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#startMs = performance.now();
+  }
+}

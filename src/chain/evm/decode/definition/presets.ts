@@ -1,0 +1,90 @@
+import { TRANSFER } from '../../../../domain/chain/facts.ts';
+import type { Preset, WhereValue } from '../../../../domain/chain/source-definition.ts';
+
+/** Where a preset takes a field of the payload from. */
+export type PresetField =
+  /** The parameter of this name. */
+  | string
+  /** An amount of the token that a parameter names; null for the contract itself. */
+  | { readonly from: string; readonly token: string | null }
+  /** The address of the contract. */
+  | { readonly contract: true }
+  /** The parameter, where another one has this value. */
+  | { readonly from: string; readonly when: string; readonly equals: WhereValue }
+  /** Several addresses, joined by hyphens. */
+  | { readonly join: readonly string[] };
+
+export type PresetRules = {
+  readonly abi: string;
+  /** The kind of its facts; null where it depends on the log. */
+  readonly kind: string | null;
+  readonly where: Readonly<Record<string, WhereValue>>;
+  /** At least one of these is needed in `where`: the contract is used by many, and most of its logs are about others. */
+  readonly oneOf: readonly string[];
+  /** The parameter that names the token. The payer chooses its value, so `where` must list the tokens that count. */
+  readonly tokenParameter: string | null;
+  readonly fields: Readonly<Record<string, PresetField>>;
+};
+
+/** The kinds that a flow of Superfluid leads to. */
+export const FLOW_KINDS = { opened: 'AgreementSignedUp', closed: 'AgreementCancelled' } as const;
+
+const TOKEN_TRANSFER: PresetRules = {
+  abi: 'event Transfer(address indexed from, address indexed to, uint256 value)',
+  kind: TRANSFER,
+  where: {},
+  oneOf: ['to', 'from'],
+  tokenParameter: null,
+  fields: { payer: 'from', payee: 'to', amount: { from: 'value', token: null }, token: { contract: true } },
+};
+
+/** What the logs of known contracts prove, and nothing more. `docs/chain.md` says for each what it does not prove. */
+export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
+  erc20: TOKEN_TRANSFER,
+  // The same log, under the name that it has on Tron.
+  trc20: TOKEN_TRANSFER,
+  'request-network': {
+    abi: 'event TransferWithReferenceAndFee(address tokenAddress, address to, uint256 amount, bytes indexed paymentReference, uint256 feeAmount, address feeAddress)',
+    kind: TRANSFER,
+    where: {},
+    oneOf: ['to', 'paymentReference'],
+    tokenParameter: 'tokenAddress',
+    fields: {
+      // The log has the hash of the reference, and not who paid.
+      transferId: 'paymentReference',
+      payee: 'to',
+      amount: { from: 'amount', token: 'tokenAddress' },
+      token: 'tokenAddress',
+    },
+  },
+  loop: {
+    abi: 'event TransferProcessed(address indexed caller, string id, bool success, bool inbound, address token, address endUser, uint256 amount, uint256 processingFee, bytes err)',
+    kind: TRANSFER,
+    // A transfer that failed is logged as well.
+    where: { success: true },
+    oneOf: [],
+    tokenParameter: 'token',
+    fields: {
+      transferId: 'id',
+      payer: { from: 'endUser', when: 'inbound', equals: true },
+      payee: { from: 'endUser', when: 'inbound', equals: false },
+      amount: { from: 'amount', token: 'token' },
+      token: 'token',
+      processingFee: { from: 'processingFee', token: 'token' },
+    },
+  },
+  superfluid: {
+    abi: 'event FlowUpdated(address indexed token, address indexed sender, address indexed receiver, int96 flowRate, int256 totalSenderFlowRate, int256 totalReceiverFlowRate, bytes userData)',
+    kind: null,
+    where: {},
+    oneOf: ['receiver', 'sender'],
+    tokenParameter: 'token',
+    fields: {
+      agreementId: { join: ['sender', 'receiver', 'token'] },
+      payer: 'sender',
+      payee: 'receiver',
+      flowRate: { from: 'flowRate', token: 'token' },
+      token: 'token',
+    },
+  },
+};

@@ -1,0 +1,59 @@
+import { BoundedMap } from '../../../bounded-map.ts';
+import type { CallContract } from './contract-calls.ts';
+
+/** A flow of Superfluid, and the block whose logs are read. */
+export type Flow = {
+  readonly networkId: number;
+  /** The constant flow agreement, which wrote the log. */
+  readonly contract: string;
+  readonly token: string;
+  readonly sender: string;
+  readonly receiver: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+};
+
+/** The selector of `getFlow(address,address,address)`, which returns the time, the rate, the deposit and the owed deposit. */
+const GET_FLOW = '0xe6a1e888';
+const RATE_WORD = 1;
+const WORD = 64;
+const MAX_KNOWN = 10_000;
+/** The network waits for these calls: what is beyond them stays unproved. */
+const MAX_ASKED = 20;
+
+/**
+ * Whether a flow was open before a block. A log says the rate from now on and nothing of the one before, so a first log and a
+ * change of the rate look the same: the state of the block before tells them apart.
+ */
+export class FlowProofs {
+  readonly #known = new BoundedMap<string, boolean>(MAX_KNOWN);
+
+  constructor(private readonly call: CallContract) {}
+
+  /** By `flowKey`; a flow of which no node says anything is left out. */
+  async read(flows: readonly Flow[]): Promise<ReadonlyMap<string, boolean>> {
+    const wanted = new Map(flows.map((flow) => [flowKey(flow), flow]));
+    const unknown = [...wanted].filter(([key]) => !this.#known.has(key)).slice(0, MAX_ASKED);
+    await Promise.all(unknown.map(([key, flow]) => this.#ask(key, flow)));
+    const open = new Map<string, boolean>();
+    for (const key of wanted.keys()) {
+      const isOpen = this.#known.get(key);
+      if (isOpen !== undefined) open.set(key, isOpen);
+    }
+    return open;
+  }
+
+  async #ask(key: string, { networkId, contract, token, sender, receiver, blockNumber }: Flow): Promise<void> {
+    const data = GET_FLOW + [token, sender, receiver].map((each) => each.slice(2).padStart(WORD, '0')).join('');
+    const outcome = await this.call(networkId, { to: contract, data, block: Math.max(0, blockNumber - 1) });
+    // A node without the state of that block does not say, and a contract that has no flows returns something else.
+    if ('failed' in outcome || outcome.data.length !== 2 + 4 * WORD) return;
+    const start = 2 + RATE_WORD * WORD;
+    this.#known.set(key, BigInt(`0x${outcome.data.slice(start, start + WORD)}`) !== 0n);
+  }
+}
+
+/** The block is part of it: after a reorganisation, another block is before it. */
+export function flowKey({ networkId, contract, token, sender, receiver, blockHash }: Flow): string {
+  return `${networkId} ${contract} ${token} ${sender} ${receiver} ${blockHash}`;
+}

@@ -1,0 +1,57 @@
+import { sizeBetween } from '../../../rpc/log-range.ts';
+
+const FIRST_BLOCKS = 1_000;
+const MAX_BLOCKS = 100_000;
+/** More logs than this make the next range smaller, so that one response does not hold up everything else. */
+const MANY_LOGS = 10_000;
+const FEW_LOGS = MANY_LOGS / 4;
+
+const GOOD_READINGS = 50;
+
+/**
+ * How many blocks one call reads: halved if a node refuses or is overwhelmed, and more again if it had few logs. A size that
+ * was refused is tried again after 50 good readings, or once the blocks have half as many logs.
+ */
+export class BlockRange {
+  #blocks: number;
+  #refused: number | null = null;
+  /** The logs of a block in the first reading after the refusal. */
+  #density: number | null = null;
+  #readings = 0;
+
+  constructor(blocks: number | null) {
+    this.#blocks = Math.min(Math.max(blocks ?? FIRST_BLOCKS, 1), MAX_BLOCKS);
+  }
+
+  get blocks(): number {
+    return this.#blocks;
+  }
+
+  /** After a call for so many blocks that failed. */
+  shrink(asked: number): void {
+    this.#refused = asked;
+    this.#density = null;
+    this.#readings = 0;
+    this.#halve(asked);
+  }
+
+  /** After a call for so many blocks that returned this number of logs. */
+  adapt(asked: number, logs: number): void {
+    const density = logs / Math.max(1, asked);
+    this.#density ??= density;
+    const isOld = ++this.#readings >= GOOD_READINGS || density < this.#density / 2;
+    if (isOld || asked >= (this.#refused ?? 0)) this.#refused = null;
+    if (logs > MANY_LOGS) this.#halve(asked);
+    else if (asked >= this.#blocks && logs < FEW_LOGS) this.#grow();
+  }
+
+  #grow(): void {
+    const doubled = Math.min(this.#blocks * 2, MAX_BLOCKS);
+    const isFree = this.#refused === null || doubled < this.#refused;
+    this.#blocks = isFree ? doubled : Math.max(this.#blocks, sizeBetween(this.#blocks, this.#refused ?? doubled));
+  }
+
+  #halve(asked: number): void {
+    this.#blocks = Math.max(1, Math.floor(Math.min(this.#blocks, asked) / 2));
+  }
+}

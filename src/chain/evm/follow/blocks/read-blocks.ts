@@ -1,0 +1,202 @@
+import type { FollowedSource } from '../../../../store/chain/network-store.ts';
+import { garbageFrom } from '../../../follow/doubt.ts';
+import type { Header } from '../../../follow/header.ts';
+import type { Outcomes } from '../../../rpc/batch.ts';
+import type { Call, Purpose } from '../../../rpc/call.ts';
+import { RpcFailure } from '../../../rpc/failures.ts';
+import type { Node } from '../../../rpc/node.ts';
+import { blockAt, logsOf, receiptOf } from '../../rpc/calls.ts';
+import type { Log, LogFilter, Receipt } from '../../rpc/types.ts';
+import { type BookModes, WideLogs } from './book-modes.ts';
+import { logFilters } from './log-filters.ts';
+
+export type Blocks = {
+  readonly from: number;
+  readonly to: number;
+  readonly sources: readonly FollowedSource[];
+  /** The block whose header has to come with the logs, at or above `to`; null for none. */
+  readonly check: number | null;
+  /** The hash of the only block, if the node is asked for it by its hash. */
+  readonly blockHash?: string;
+  /** Transactions whose receipts are asked for with them. */
+  readonly transactions?: readonly string[];
+  readonly contractsPerCall?: number;
+  /** How the logs of address books are read; absent to ask for the addresses. */
+  readonly modes?: BookModes;
+  /** Why they are read; `logs` unless given. */
+  readonly purpose?: Purpose;
+};
+
+export type Reading = {
+  /** The block at `check`; null where the node has not got it. */
+  readonly header: Header | null;
+  readonly logs: readonly Log[];
+  /** Null for a transaction in no block; a transaction that is not there could not be asked for. */
+  readonly receipts: ReadonlyMap<string, Receipt | null>;
+};
+
+/** The node refused to give the logs of so many blocks, or they are too large to be read. */
+export type Refusal = 'refused' | 'too_large';
+
+export function isRefusal(reading: Reading | Refusal): reading is Refusal {
+  return typeof reading === 'string';
+}
+
+/** One batch. If the node refuses all logs of a contract with an address book, it is asked for the addresses alone. */
+export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
+  const { from, to, sources, modes } = blocks;
+  const wide = from > to ? NONE : (modes?.choose(sources, to - from + 1) ?? NONE);
+  const reading = await readOnce(node, blocks, wide);
+  if (!isRefusal(reading) || wide.size === 0) return reading;
+  for (const group of wide) modes?.noteRefused(group);
+  return readOnce(node, blocks, NONE);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): Promise<Reading | Refusal> {
+  const { from, to, sources, check, transactions = [] } = blocks;
+  const header = check === null ? null : blockAt(check);
+  const { blockHash, purpose = 'logs' } = blocks;
+  const filters = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall, wide);
+  const wideLogs = new WideLogs(sources, wide);
+  const logCalls = filters.map((filter) =>
+    countedLogs(blockHash === undefined ? filter : { ...filter, blockHash }, wideLogs),
+  );
+  const receiptCalls = transactions.map((hash) => ({ hash, call: receiptOf(hash) }));
+  const calls = [
+    ...(header === null ? [] : [header]),
+    ...logCalls.map(({ call }) => call),
+    ...receiptCalls.map(({ call }) => call),
+  ];
+  const outcomes = await sendUnlessTooLarge(node, calls, purpose);
+  const asked = to - from + 1;
+  const refuse = (refusal: Refusal) => (wide.size > 0 ? refusal : refused(node, asked, refusal));
+  if (outcomes === null) return refuse('too_large');
+  const refusals = logCalls.flatMap(({ call }) => outcomes.failure(call) ?? []);
+  if (refusals.some(({ kind }) => kind === 'rpc_error')) return refuse('refused');
+  if (refusals.length > 0 || (header !== null && outcomes.failure(header) !== null)) throw garbageFrom(node);
+  const lists = logCalls.map(({ call }) => outcomes.value(call));
+  for (const { group, logs } of wideLogs.received()) blocks.modes?.noteReceived(group, asked, logs);
+  const counts = filters.map((filter, at) => ({ filter, logs: logCalls[at]?.received() ?? 0 }));
+  if (await isCutOff(node, counts, purpose)) return refuse('refused');
+  if (filters.length > 0) node.logRange.noteSuccess(asked, Math.max(...counts.map(({ logs }) => logs)));
+  const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
+  const checked = header === null ? null : outcomes.value(header);
+  const logs = checkedLogs(node, lists.flat());
+  return {
+    header: checked,
+    logs: checked === null ? logs : datedBy(checked, logs),
+    receipts: new Map(receipts.map(({ hash, call }) => [hash, outcomes.value(call)])),
+  };
+}
+
+/** A call that also counts the logs that it leaves out. */
+function countedLogs(
+  filter: LogFilter,
+  wide: WideLogs | null,
+): { readonly call: Call<Log[]>; readonly received: () => number } {
+  let received = 0;
+  const call = logsOf(filter, (raw) => {
+    received++;
+    return wide === null || wide.isTaken(raw);
+  });
+  return { call, received: () => received };
+}
+
+function refused(node: Node, blocks: number, refusal: Refusal): Refusal {
+  node.logRange.noteRefusal(blocks);
+  return refusal;
+}
+
+/** The most results of an answer, by the limits of providers. Some cut the list there without an error. */
+const ROUND_COUNTS: ReadonlySet<number> = new Set([100, 500, 1_000, 2_000, 5_000, 10_000]);
+
+type Count = { readonly filter: LogFilter; readonly logs: number };
+
+/** Whether the node left logs out of a list with exactly as many as a limit allows: the halves of its blocks then have more. */
+async function isCutOff(node: Node, counts: readonly Count[], purpose: Purpose): Promise<boolean> {
+  let doubtful = counts.filter(isDoubtful);
+  while (doubtful.length > 0) {
+    const halves = doubtful.map(({ filter, logs }) => ({ logs, parts: halvesOf(filter) }));
+    const calls = halves.flatMap(({ parts }) => parts.map(({ call }) => call));
+    const outcomes = await sendUnlessTooLarge(node, calls, purpose);
+    if (outcomes === null) return true;
+    const next: Count[] = [];
+    for (const { logs, parts } of halves) {
+      if (parts.some(({ call }) => outcomes.failure(call) !== null)) return true;
+      const found = parts.map(({ filter, received }) => ({ filter, logs: received() }));
+      if (found.reduce((sum, part) => sum + part.logs, 0) > logs) return true;
+      next.push(...found.filter(isDoubtful));
+    }
+    doubtful = next;
+  }
+  return false;
+}
+
+function isDoubtful({ filter: { fromBlock, toBlock }, logs }: Count): boolean {
+  return ROUND_COUNTS.has(logs) && fromBlock < toBlock;
+}
+
+function halvesOf(filter: LogFilter) {
+  const middle = Math.floor((filter.fromBlock + filter.toBlock) / 2);
+  const parts = [
+    { ...filter, toBlock: middle },
+    { ...filter, fromBlock: middle + 1 },
+  ];
+  return parts.map((part) => ({ filter: part, ...countedLogs(part, null) }));
+}
+
+async function sendUnlessTooLarge(
+  node: Node,
+  calls: readonly Call<unknown>[],
+  purpose: Purpose,
+): Promise<Outcomes | null> {
+  try {
+    return await node.send(calls, purpose);
+  } catch (error) {
+    if (error instanceof RpcFailure && error.kind === 'too_large') return null;
+    throw error;
+  }
+}
+
+/** The logs with the date of their block. Not every node sends it with a log, and the header of the block has it too. */
+export function datedBy({ hash, timestampS }: Header, logs: readonly Log[]): Log[] {
+  return logs.map((log) => (log.blockS === undefined && log.blockHash === hash ? { ...log, blockS: timestampS } : log));
+}
+
+/** Each log once. A node whose logs name two blocks of one number, or of one transaction, is not to be believed. */
+function checkedLogs(node: Node, logs: readonly Log[]): readonly Log[] {
+  const unique = isAscending(logs) ? logs : uniqueOf(logs);
+  if (hashesOf(unique) === null) throw garbageFrom(node);
+  return unique;
+}
+
+/** Whether each log is after the one before it, as in the response to one call: then none is there twice. */
+function isAscending(logs: readonly Log[]): boolean {
+  return logs.every((log, index) => {
+    const before = logs[index - 1];
+    if (before === undefined || before.blockNumber < log.blockNumber) return true;
+    return before.blockHash === log.blockHash && before.logIndex < log.logIndex;
+  });
+}
+
+function uniqueOf(logs: readonly Log[]): Log[] {
+  return [...new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
+}
+
+/**
+ * The blocks that logs name, by number; null where two of one number have different hashes, or one transaction is in two blocks:
+ * from a node that is between two forks, a payment would become two facts.
+ */
+export function hashesOf(logs: readonly Log[]): Map<number, string> | null {
+  const hashes = new Map<number, string>();
+  const blockOf = new Map<string, string>();
+  for (const { blockNumber, blockHash, transactionHash } of logs) {
+    if ((hashes.get(blockNumber) ?? blockHash) !== blockHash) return null;
+    if ((blockOf.get(transactionHash) ?? blockHash) !== blockHash) return null;
+    hashes.set(blockNumber, blockHash);
+    blockOf.set(transactionHash, blockHash);
+  }
+  return hashes;
+}

@@ -1,0 +1,77 @@
+import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
+import type { BackfillProgress, FollowedSource } from '../../../store/chain/network-store.ts';
+import type { EvmPoll } from './evm-poll.ts';
+
+/**
+ * A source may ask for its history to be told, and older payments then come before newer ones. Until its older blocks are
+ * read, a new payment above them is left for the backfill, which follows the tail; once it is near, the live poll begins
+ * where the backfill ended, and the source is followed like any other.
+ */
+
+/** How many blocks more than its tail a live poll reads at most, so that a source joins it. */
+const JOIN_BLOCKS = 256;
+
+function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
+  return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
+}
+
+/** Whether blocks of the source below the tail are still to be read, and payments above them have to wait. */
+function isBehind(source: FollowedSource, tailFrom: number): boolean {
+  const { deliverHistory, nextBlock, lastBlock, fromBlock } = source;
+  if (!deliverHistory) return false;
+  const next = nextBlock ?? fromBlock;
+  return lastBlock === null ? next < tailFrom : isPending(source) && next < tailFrom;
+}
+
+/** The first block of a live poll of at most `blocks` blocks: lower than the tail if a source joins it. */
+export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks: number): number {
+  const most = Math.min(JOIN_BLOCKS, blocks);
+  const joins = sources.flatMap((source) => {
+    const { nextBlock } = source;
+    const isNear = nextBlock !== null && nextBlock > (state.final ?? -1) && tailFrom - nextBlock < most;
+    return isNear && isBehind(source, tailFrom) ? [nextBlock] : [];
+  });
+  return Math.min(tailFrom, ...joins);
+}
+
+/** Without new payments whose turn has not come. A payment to the address of an invoice does not wait for the history of a source. */
+export function inTurn({ sources }: EvmPoll, changes: readonly FactChange[], tailFrom: number): readonly FactChange[] {
+  const behind = sources.filter((source) => isBehind(source, tailFrom));
+  if (behind.length === 0) return changes;
+  const isEarly = ({ entityId, sourceId, position, expected }: FoundFact) =>
+    expected === undefined &&
+    behind.some(
+      (source) =>
+        source.sourceId === sourceId &&
+        source.entityId === entityId &&
+        position.blockNumber >= (source.nextBlock ?? source.fromBlock),
+    );
+  return changes.filter((change) => change.change !== 'seen' || !isEarly(change.fact));
+}
+
+/**
+ * The blocks that backfills must read after a live poll that began with this block. A source that was not followed before, or
+ * was paused, needs the blocks below it. A source that is behind also needs the blocks that the poll has read and not told.
+ */
+export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): BackfillProgress[] {
+  return sources.flatMap((source) => {
+    const { entityId, sourceId, fromBlock, nextBlock, lastBlock } = source;
+    if (lastBlock === null) return { entityId, sourceId, nextBlock: nextBlock ?? fromBlock, lastBlock: tailFrom - 1 };
+    if (nextBlock === null || !source.deliverHistory || !isPending(source)) return [];
+    const last = isBehind(source, tailFrom) ? Math.max(lastBlock, tailFrom - 1) : nextBlock - 1;
+    return last === lastBlock ? [] : { entityId, sourceId, nextBlock, lastBlock: last };
+  });
+}
+
+/** Whether the backfill has something to read for the source: where history is told, nothing of the tail. */
+export function isReadable(source: FollowedSource, { state, follow }: EvmPoll): boolean {
+  if (!isPending(source)) return false;
+  const tail = Math.max(follow.memory.agreed?.number ?? 0, state.final ?? 0);
+  return !source.deliverHistory || (source.nextBlock ?? 0) <= tail;
+}
+
+/** After a range up to this block. A source whose history is told stays behind until a live poll has joined it. */
+export function progressAfter({ entityId, sourceId, lastBlock, deliverHistory }: FollowedSource, to: number) {
+  const last = lastBlock ?? to;
+  return { entityId, sourceId, nextBlock: to + 1, lastBlock: deliverHistory ? Math.max(last, to + 1) : last };
+}

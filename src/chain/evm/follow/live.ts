@@ -1,0 +1,308 @@
+import type { BlockRef, FactChange, FoundFact } from '../../../domain/chain/facts.ts';
+import type { Step } from '../../../store/chain/network-store.ts';
+import { compareFacts, inOrder, missingFacts, positionOf } from '../../follow/compare.ts';
+import { InDoubt, retryInDoubt } from '../../follow/doubt.ts';
+import type { Header } from '../../follow/header.ts';
+import { cutSteps } from '../../follow/steps.ts';
+import { RpcFailure } from '../../rpc/failures.ts';
+import type { Node } from '../../rpc/node.ts';
+import type { Log } from '../rpc/types.ts';
+import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
+import { CanonicalBlocks } from './blocks/canonical.ts';
+import { datedBy, hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
+import type { EvmPoll } from './evm-poll.ts';
+import { firstLook } from './first-look.ts';
+import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
+import { backfillsBelow, inTurn, tailStart } from './history.ts';
+import { type Look, lookAt } from './look.ts';
+import { askedFacts, judgeReceipts, noteHeldAsked, type Receipts, transactionsToAsk } from './transactions.ts';
+import { shownBy } from './witnesses/votes.ts';
+
+export type LiveResult =
+  | { readonly kind: 'followed'; readonly look: Look }
+  | { readonly kind: 'behind' }
+  | { readonly kind: 'minority' }
+  | { readonly kind: 'conflict' }
+  /** Fewer blocks or fewer contracts are read by the next attempt. */
+  | { readonly kind: 'again' };
+
+/** Refusals in a row after which a node is no longer asked for logs by the hash of a block. */
+const MAX_HASH_REFUSALS = 3;
+
+/** What one node said about the tail: the blocks from `from` to `to` are read. */
+type Tail = {
+  readonly look: Look;
+  readonly from: number;
+  readonly to: Header;
+  readonly reading: Reading;
+};
+
+/** How often a poll that found nothing is written, so that others see that the network is followed. */
+const QUIET_COMMIT_MS = 5_000;
+
+/** Reads the blocks after the tip, and the tail again if that is due, compares, and writes what changed. */
+export async function followLive(poll: EvmPoll, node: Node, withTags: boolean): Promise<LiveResult> {
+  const { memory, clock, nodes } = poll.follow;
+  const isFirst = poll.state.tip === null;
+  const isTail = !isFirst && memory.isTailDue(poll.state.tip?.number ?? 0, clock.nowMs(), nodes.count > 1);
+  const result = await lookAt(poll, node, { withTags: withTags || isFirst, isTail });
+  if (result.kind !== 'look') return result;
+  const { look } = result;
+  memory.lowHead = null;
+  memory.head = look.head.number;
+  if (isFirst) {
+    await firstLook(poll, node, look);
+    return { kind: 'again' };
+  }
+  if (!isQuiet(poll, node, look)) {
+    const tail = await readTail(poll, node, look);
+    if (tail === null) return { kind: 'again' };
+    await writeTail(poll, node, tail);
+    if (isTail) memory.noteTail(tail.to.number, clock.nowMs());
+  } else if (clock.nowMs() - memory.committedAtMs >= QUIET_COMMIT_MS) await poll.commit(levelsNow(poll, look));
+  memory.shortForks = 0;
+  memory.doubts = 0;
+  memory.conflicts.delete(node.name);
+  memory.agreed = look.agreed;
+  return { kind: 'followed', look };
+}
+
+/** Whether there is nothing to read and nothing to ask for: the head is the tip. */
+function isQuiet(poll: EvmPoll, node: Node, look: Look): boolean {
+  const { tip } = poll.state;
+  if (look.head.hash !== tip?.hash || look.agreed?.hash !== tip.hash) return false;
+  if (poll.sources.some(({ lastBlock }) => lastBlock === null)) return false;
+  const most = node.logRange.cap(poll.follow.memory.range.blocks);
+  return tailStart(poll, tip.number + 1, most) > tip.number && transactionsToAsk(poll, look.head.hash).length === 0;
+}
+
+/** Null where nothing was read, and the next attempt asks for less. */
+async function readTail(poll: EvmPoll, node: Node, look: Look): Promise<Tail | null> {
+  const { range } = poll.follow.memory;
+  const { head } = look;
+  const most = node.logRange.cap(range.blocks);
+  const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1, most);
+  const to = Math.max(from - 1, Math.min(head.number, from + most - 1));
+  const asked = to - from + 1;
+  const transactions = transactionsToAsk(poll, head.hash);
+  if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
+    return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
+  }
+  const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
+  if (asked > 0) poll.follow.memory.meter.noteRequest(poll.sources);
+  if (isRefusal(reading)) {
+    if (asked <= 1) await pauseRefused(poll, node, to);
+    return null;
+  }
+  const flood = findFlood(reading.logs, poll.sources);
+  if (flood.size > 0) {
+    await pauseFlood(poll, flood);
+    return null;
+  }
+  range.adapt(asked, reading.logs.length);
+  return { look, from, to: reading.header, reading };
+}
+
+/** A single new block is asked for by its hash: the node has exactly this block, or returns an error. */
+async function readByHash(poll: EvmPoll, node: Node, { head }: Look, { from, to, transactions }: Wanted) {
+  const { contractsPerCall, hashRefusals, bookModes: modes } = poll.follow.memory;
+  const refusals = hashRefusals.get(node.name) ?? 0;
+  if (from !== to || to !== head.number || refusals >= MAX_HASH_REFUSALS) return null;
+  const { sources } = poll;
+  const wanted = { from, to, sources, check: null, blockHash: head.hash, transactions, contractsPerCall, modes };
+  const reading = await readBlocks(node, wanted);
+  hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
+  return isRefusal(reading) ? null : { ...reading, logs: datedBy(head, reading.logs), header: head };
+}
+
+type SureReading = Reading & { readonly header: Header };
+type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
+/** `check` is the block whose header comes with the logs; null for none. */
+type Checked = Wanted & { readonly check: number | null };
+
+/** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
+async function readConsistently(poll: EvmPoll, node: Node, look: Look, wanted: Wanted): Promise<SureReading | Refusal> {
+  const { head } = look;
+  const ofBlock = await readByHash(poll, node, look, wanted);
+  if (ofBlock !== null) return ofBlock;
+  const isTrusted = poll.follow.habits.savesCalls && look.withTags && wanted.to === head.number;
+  const reading = await readOrShrink(poll, node, { ...wanted, check: isTrusted ? null : wanted.to });
+  if (isRefusal(reading)) return reading;
+  const { logs } = reading;
+  const header = isTrusted ? head : reading.header;
+  const { to } = wanted;
+  if (header === null || (to === head.number && header.hash !== head.hash)) throw new InDoubt();
+  if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== header.hash)) throw new InDoubt();
+  return { ...reading, header };
+}
+
+async function readOrShrink(poll: EvmPoll, node: Node, { from, to, transactions, check }: Checked) {
+  const { range, contractsPerCall, bookModes: modes } = poll.follow.memory;
+  try {
+    const wanted = { from, to, sources: poll.sources, check, transactions, contractsPerCall, modes };
+    const reading = await readBlocks(node, wanted);
+    if (isRefusal(reading)) range.shrink(to - from + 1);
+    return reading;
+  } catch (error) {
+    if (error instanceof RpcFailure && isOverwhelmed(error)) range.shrink(to - from + 1);
+    throw error;
+  }
+}
+
+/** It may be that so many blocks were too much for the node, or for a proxy before it. */
+function isOverwhelmed({ kind }: RpcFailure): boolean {
+  return kind === 'timeout' || kind === 'http_status';
+}
+
+async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
+  const { look, to, reading } = tail;
+  const { store, memory, decoder } = poll.follow;
+  const { networkId } = poll.lease;
+  const isToHead = to.number === look.head.number;
+  const stored = await store.factsIn(networkId, tail.from, isToHead ? Number.MAX_SAFE_INTEGER : to.number);
+  const logs = withReceipts(reading, to.number);
+  const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, memory.meter.noteLog);
+  const hashes = new Map([...look.hashes, ...(hashesOf(reading.logs) ?? []), [to.number, to.hash]]);
+  const blocks = new CanonicalBlocks(hashes, isToHead ? to.number : Number.POSITIVE_INFINITY);
+  await blocks.ask(node, blocksInQuestion(tail, decoded, stored), to);
+  const found = decoded.filter(({ position }) => !blocks.isGone(position));
+  const known = found.length === 0 ? [] : await poll.factsLike(found);
+  const { head } = look;
+  const { final } = poll.state;
+  const { isFollowed } = poll;
+  const isGone = blocks.isGone.bind(blocks);
+  const differences = compareFacts({ found, stored, known, isGone, head: head.number, final, isFollowed });
+  const receipts: Receipts = {
+    receipts: reading.receipts,
+    isCanonical: ({ blockNumber, blockHash }) =>
+      blockNumber <= to.number && !blocks.isGone({ blockNumber, blockHash, logIndex: 0 }),
+  };
+  const receiptChanges = judgeReceipts(poll, receipts);
+  poll.omissions += differences.omissions;
+  memory.noteOmissions(differences.omissions);
+  noteReorg(poll, tail, differences.replacedFrom);
+  noteHeldAsked(poll, head.hash, receipts);
+  const changes = inTurn(poll, differences.changes, tail.from);
+  await writeSteps(poll, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
+    anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
+    backfilled: backfillsBelow(poll, tail.from),
+    asked: askedFacts(poll, reading.receipts),
+  });
+}
+
+/**
+ * The logs of the blocks that were read, and the logs of receipts, each once. A receipt may come from a node on another branch:
+ * if it names another block than the logs of its transaction, the logs decide.
+ */
+function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
+  if (receipts.size === 0) return logs;
+  const blockOf = new Map(logs.map(({ transactionHash, blockHash }) => [transactionHash, blockHash]));
+  const ofReceipts = [...receipts.values()].flatMap((receipt) => {
+    if (receipt === null || receipt.blockNumber > to) return [];
+    const { transactionHash, blockHash } = receipt;
+    if ((blockOf.get(transactionHash) ?? blockHash) !== blockHash) return [];
+    return receipt.logs.filter((log) => log.transactionHash === transactionHash && log.blockHash === blockHash);
+  });
+  const all = [...logs, ...ofReceipts];
+  return [...new Map(all.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
+}
+
+/** Blocks of stored facts that were not found, and blocks that only a receipt names. */
+function blocksInQuestion({ reading }: Tail, found: readonly FoundFact[], stored: Parameters<typeof missingFacts>[1]) {
+  const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
+  const named = [...reading.receipts.values()].flatMap((receipt) => receipt ?? []);
+  return [...missing, ...named].map(
+    ({ blockNumber, blockHash }): BlockRef => ({ number: blockNumber, hash: blockHash }),
+  );
+}
+
+function noteReorg(poll: EvmPoll, { look: { agreed, isFork }, from }: Tail, replacedFrom: number | null): void {
+  const tip = poll.state.tip?.number ?? 0;
+  const { memory } = poll.follow;
+  const hasLost = poll.lease.lost.length > 0;
+  if (!hasLost) memory.forkBase = null;
+  if (isFork || replacedFrom !== null) memory.noteFork(Math.min(from - 1, agreed?.number ?? from - 1), hasLost);
+  const forkDepth = isFork && agreed !== null ? tip - agreed.number : 0;
+  poll.reorgDepth = Math.max(forkDepth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
+}
+
+/** The anchors after this poll: blocks that the node agreed with, newer ones that nothing contradicts, and the new tip. */
+function anchorsAfter(poll: EvmPoll, tail: Tail, blocks: CanonicalBlocks, isReorg: boolean): BlockRef[] {
+  const { look, to, reading } = tail;
+  const agreed = look.agreed?.number ?? 0;
+  const stands = ({ number, hash }: BlockRef) => (blocks.hashAt(number) ?? hash) === hash;
+  const kept = poll.state.anchors.filter((anchor) => {
+    if (anchor.number <= agreed) return true;
+    return !look.isFork && !isReorg && anchor.number < to.number && stands(anchor);
+  });
+  const added: BlockRef[] = [];
+  const { finalized } = look;
+  if (finalized !== null && finalized.number <= to.number && finalized.number > (poll.state.final ?? -1)) {
+    added.push({ number: finalized.number, hash: finalized.hash });
+  }
+  const deep = reading.logs.filter(({ blockNumber }) => blockNumber > agreed && blockNumber <= to.number - TAIL_BLOCKS);
+  const newest = deep.reduce<Log | null>(
+    (best, log) => (log.blockNumber > (best?.blockNumber ?? 0) ? log : best),
+    null,
+  );
+  if (newest !== null) added.push({ number: newest.blockNumber, hash: newest.blockHash });
+  added.push({ number: to.number, hash: to.hash });
+  const { candidate, confirm } = poll.follow.memory;
+  return arrangeAnchors({ kept, added, final: poll.state.final, pinned: [finalized, candidate, confirm?.target] });
+}
+
+/**
+ * Only the last step stores the progress of backfills. The blocks in which a source joins the tail are below the newest anchor:
+ * after a failed step, the next poll reads them again only if the source is still behind.
+ */
+async function writeSteps(
+  poll: EvmPoll,
+  { look, to }: Tail,
+  changes: readonly FactChange[],
+  last: Pick<Step, 'anchors' | 'backfilled' | 'asked'>,
+): Promise<void> {
+  const levels = { ...levelsNow(poll, look), head: await countedHead(poll, look, to) };
+  const agreed = look.agreed?.number ?? 0;
+  const parts = cutSteps(changes, poll.follow.options.stepChanges);
+  const final = parts.pop();
+  for (const part of parts) {
+    const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;
+    const anchors = last.anchors.filter(({ number }) => number <= agreed);
+    const moved = tip === null ? {} : { tip, anchors: [tip, ...anchors] };
+    // While some of what is gone is still to be written, nothing gains confirmations.
+    const isLoss = part.changes.every((change) => positionOf(change) === null);
+    const head = isLoss ? (poll.state.head ?? levels.head) : levels.head;
+    await poll.commit({ ...levels, head, changes: part.changes, ...moved });
+  }
+  const tip = { number: to.number, hash: to.hash };
+  await poll.commit({
+    ...levels,
+    ...last,
+    changes: final?.changes ?? [],
+    tip,
+    tipS: to.timestampS,
+    safe: safeUpTo(poll, to.number),
+  });
+}
+
+/** The newest block that a quorum calls safe, as far as it was read. While nodes have different blocks, it does not rise. */
+function safeUpTo({ state, follow }: EvmPoll, to: number): number | null {
+  const { safe } = follow.witnesses.agree(state);
+  return safe === null || follow.memory.isDisagreeing ? null : Math.min(safe, to);
+}
+
+function levelsNow({ state, lease, follow }: EvmPoll, { head, blockTimeMs }: Look): Partial<Step> {
+  const learnedDepth = follow.witnesses.learn(state.learnedDepth, lease.nowMs);
+  return { blockTimeMs, headS: head.timestampS, learnedDepth };
+}
+
+/**
+ * The head from which facts count their confirmations. Stored facts above what was read, as after a deep fork, may have been
+ * undone: they gain none until they are read.
+ */
+async function countedHead(poll: EvmPoll, { head }: Look, to: Header): Promise<number> {
+  poll.lagBlocks = head.number - to.number;
+  if (to.number === head.number) return head.number;
+  const above = await poll.follow.store.factsIn(poll.lease.networkId, to.number + 1, Number.MAX_SAFE_INTEGER);
+  return above.length > 0 ? to.number : head.number;
+}

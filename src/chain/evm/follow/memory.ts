@@ -1,0 +1,181 @@
+import { BoundedMap } from '../../../bounded-map.ts';
+import type { BlockRef, FoundFact } from '../../../domain/chain/facts.ts';
+import type { Votes } from '../../../domain/chain/witnesses.ts';
+import type { FollowedSource, Lease } from '../../../store/chain/network-store.ts';
+import type { Header } from '../../follow/header.ts';
+import { Memory } from '../../follow/memory.ts';
+import type { Log } from '../rpc/types.ts';
+import { TAIL_BLOCKS } from './blocks/anchors.ts';
+import { BlockRange } from './blocks/block-range.ts';
+import { BookModes } from './blocks/book-modes.ts';
+import { MAX_CONTRACTS } from './blocks/log-filters.ts';
+
+const DISTRUSTED_RESPONSES = 100;
+const MAX_SUSPECTS = 1_000;
+/** How often the tail is read again at most, while no node leaves anything out. */
+const TAIL_MS = 10_000;
+const MAX_DENIED = 10_000;
+const LONG_AGO = Number.NEGATIVE_INFINITY;
+
+/** How far the readings of blocks that must become final have come. */
+export type ConfirmProgress = {
+  readonly target: BlockRef;
+  /** The last block of the readings. It only falls, because earlier readings say nothing about blocks above it. */
+  to: number;
+  /** Responses that were read since the last one that had something new. */
+  readings: number;
+  total: number;
+  /** The nodes that have the target, and those that have another block there, by their ids. */
+  readonly readers: Set<string>;
+  readonly others: Set<string>;
+  /** The votes on facts, by their keys and blocks. */
+  readonly votes: Map<string, Votes>;
+};
+
+/** One pass over the transactions of the blocks above a fork, by one node. */
+export type LostTrace = {
+  readonly node: string;
+  /** The lost facts that the pass is about. */
+  readonly facts: ReadonlySet<string>;
+  next: number;
+  readonly transactions: Set<string>;
+};
+
+/** The blocks that are being read for one source alone. */
+export type BackfillProgress = {
+  readonly source: string;
+  readonly from: number;
+  readonly to: number;
+  readings: number;
+  total: number;
+  isInDoubt: boolean;
+  readonly facts: Map<string, FoundFact>;
+  /** The votes on facts, by their keys and blocks. */
+  readonly votes: Map<string, Votes>;
+  /** The last reading. The next one is mostly the same, and then it is not decoded again. */
+  last: {
+    readonly node: string;
+    readonly sources: readonly FollowedSource[];
+    readonly logs: readonly Log[];
+    readonly found: readonly FoundFact[];
+  } | null;
+};
+
+/** The part of a follower's memory that only EVM networks need. */
+export class EvmMemory extends Memory {
+  range = new BlockRange(null);
+  contractsPerCall = MAX_CONTRACTS;
+  /** Sources whose logs of one block a single node refused, with the poll in which it did. */
+  readonly suspects = new BoundedMap<string, number>(MAX_SUSPECTS);
+  /** The head that was seen last. */
+  head: number | null = null;
+  /** An older head, from which the block time is learned. */
+  paceFrom: Header | null = null;
+  /** When the tail was last read, and the tip of that moment. */
+  tailReadAtMs = LONG_AGO;
+  tailTip = 0;
+  /** The same of the nodes other than the leader. */
+  othersTail = { tip: 0, atMs: LONG_AGO };
+  /** Responses about the tail that a follower still needs before it reads the tail less often. */
+  #tailReadings = DISTRUSTED_RESPONSES;
+  /** When the tip was last found in the chain of a head. */
+  verifiedAtMs = LONG_AGO;
+  /** Nodes that refuse filters by block hash: how often in a row. */
+  readonly hashRefusals = new Map<string, number>();
+  /** The lowest block that every fork since the oldest lost fact has left in place; null if that is not known. */
+  forkBase: number | null = null;
+  trace: LostTrace | null = null;
+  /** Lost transactions that are in a block again, so that their receipts are asked for. */
+  readonly included = new Set<string>();
+  /** Facts in blocks whose nodes deny them. */
+  readonly denied = new BoundedMap<string, true>(MAX_DENIED);
+  /** When nodes were last asked again about payments on which they are tied. */
+  reviewedAtMs = LONG_AGO;
+  /** The head at which held events were asked for, and which of them. */
+  heldHead: string | null = null;
+  readonly heldAsked = new Set<string>();
+  /** The head of the node that was behind last; null after one that was not. */
+  lowHead: number | null = null;
+  /** Polls in a row in which a node had a head below the tip, and another block at the anchor. */
+  shortForks = 0;
+  /** The block at which a node agreed last. */
+  agreed: BlockRef | null = null;
+  /** Responses that still have to be complete before nodes are trusted again after one of them left facts out. */
+  #distrust = 0;
+  /** The block that the nodes agree is final, before its logs are confirmed. */
+  candidate: BlockRef | null = null;
+  confirm: ConfirmProgress | null = null;
+  backfill: BackfillProgress | null = null;
+  readonly bookModes: BookModes;
+  backfillTurn = 0;
+  /** Not before this time. */
+  backfillAtMs = LONG_AGO;
+  readonly backfillRanges = new Map<string, BlockRange>();
+  /** The nodes that did not have a lost fact, each as often as it was asked. */
+  readonly absences = new Map<string, string[]>();
+
+  constructor(isPractice = false) {
+    super();
+    this.bookModes = new BookModes(isPractice);
+  }
+
+  /** After a response that left out this number of facts. */
+  noteOmissions(count: number): void {
+    this.#distrust = count > 0 ? DISTRUSTED_RESPONSES : Math.max(0, this.#distrust - 1);
+  }
+
+  get isInDoubt(): boolean {
+    return this.#distrust > 0;
+  }
+
+  noteTail(tip: number, nowMs: number): void {
+    this.tailTip = tip;
+    this.tailReadAtMs = nowMs;
+    this.#tailReadings = Math.max(0, this.#tailReadings - 1);
+  }
+
+  /**
+   * Whether the leader reads the tail again. In doubt, and at first, it does so in every poll: payments near the head would be
+   * missing otherwise. Later, another node reads it, if there is one.
+   */
+  isTailDue(tip: number, nowMs: number, hasOthers: boolean): boolean {
+    if (this.isInDoubt || this.#tailReadings > 0) return true;
+    return !hasOthers && tip - this.tailTip >= TAIL_BLOCKS && nowMs - this.tailReadAtMs >= TAIL_MS;
+  }
+
+  /** In doubt, another node reads the tail in every poll too: the leader may leave the same log out of every response. */
+  isOthersTailDue(tip: number, nowMs: number): boolean {
+    if (this.isInDoubt) return true;
+    return tip - this.othersTail.tip >= TAIL_BLOCKS && nowMs - this.othersTail.atMs >= TAIL_MS;
+  }
+
+  /** A fork has replaced blocks above this one. Without knowing where earlier forks began, the base stays unknown. */
+  noteFork(base: number, hasLost: boolean): void {
+    this.trace = null;
+    if (hasLost && this.forkBase === null) return;
+    this.forkBase = Math.min(this.forkBase ?? base, base);
+  }
+
+  get rangeBlocks(): number {
+    return this.range.blocks;
+  }
+
+  protected forget({ state }: Lease): void {
+    this.range = new BlockRange(state.rangeBlocks);
+    this.head = null;
+    this.lowHead = null;
+    this.shortForks = 0;
+    this.agreed = null;
+    this.paceFrom = null;
+    this.verifiedAtMs = LONG_AGO;
+    this.forkBase = null;
+    this.trace = null;
+    this.included.clear();
+    this.heldHead = null;
+    this.candidate = null;
+    this.confirm = null;
+    this.backfill = null;
+    this.backfillRanges.clear();
+    this.absences.clear();
+  }
+}

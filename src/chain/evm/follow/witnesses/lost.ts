@@ -1,0 +1,182 @@
+import type { FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
+import { keyOf } from '../../../follow/compare.ts';
+import { cutSteps } from '../../../follow/steps.ts';
+import type { Call } from '../../../rpc/call.ts';
+import type { Node } from '../../../rpc/node.ts';
+import { blockAt, receiptOf, transactionsAt } from '../../rpc/calls.ts';
+import type { Receipt } from '../../rpc/types.ts';
+import type { EvmPoll } from '../evm-poll.ts';
+import type { LostTrace } from '../memory.ts';
+import { shownBy } from './votes.ts';
+
+/**
+ * Lost facts, before they are retracted: a node may have left their log out of every response since a fork moved them. The
+ * transactions of the blocks above the fork show which of them are in a block again; only these need a receipt. The calls
+ * grow with the blocks, and not with the payments. A retraction needs two answers, and answers of a quorum.
+ */
+
+const BLOCKS_A_POLL = 100;
+const RECEIPTS_A_POLL = 100;
+const ANSWERS = 2;
+
+/** Looks for lost facts that are due, and retracts those that are gone. */
+export async function traceLost(poll: EvmPoll, leader: Node): Promise<void> {
+  const { memory } = poll.follow;
+  const lost = poll.lease.lost.filter((fact) => !poll.placed.has(keyOf(fact)));
+  const keys = new Set(lost.map(keyOf));
+  for (const key of memory.absences.keys()) if (!keys.has(key)) memory.absences.delete(key);
+  const hashes = new Set(lost.map(({ transactionHash }) => transactionHash));
+  for (const hash of memory.included) if (!hashes.has(hash)) memory.included.delete(hash);
+  const due = lost.filter((fact) => isNearlyDue(poll, fact));
+  const byReceipt = due.filter((fact) => isByReceipt(poll, fact));
+  await traceBlocks(
+    poll,
+    leader,
+    due.filter((fact) => !isByReceipt(poll, fact)),
+  );
+  await askReceipts(poll, leader, byReceipt);
+}
+
+/** From one block before it is due, so that the second of two answers is not late. An event without a log is due at once. */
+function isNearlyDue(poll: EvmPoll, fact: StoredFact): boolean {
+  return !isByLog(poll, fact) || headAbove(poll, fact) >= poll.follow.options.graceBlocks - 1;
+}
+
+function headAbove({ state }: EvmPoll, { lostAtHead }: StoredFact): number {
+  const head = state.tip?.number ?? 0;
+  return head - (lostAtHead ?? head);
+}
+
+function isByLog(poll: EvmPoll, fact: StoredFact): boolean {
+  return !fact.isHeld && poll.isFollowed(fact);
+}
+
+/** A fact without a log that is read, one that is in a block again, or any if the blocks above the fork are not known. */
+function isByReceipt(poll: EvmPoll, fact: StoredFact): boolean {
+  const { memory } = poll.follow;
+  return !isByLog(poll, fact) || memory.forkBase === null || memory.included.has(fact.transactionHash);
+}
+
+/** Reads the next blocks of a pass. */
+async function traceBlocks(poll: EvmPoll, leader: Node, due: readonly StoredFact[]): Promise<void> {
+  const { memory, nodes } = poll.follow;
+  const { tip } = poll.state;
+  if (due.length === 0 || memory.forkBase === null || tip === null) {
+    memory.trace = null;
+    return;
+  }
+  const current = nodes.all.find(({ id, waitMs }) => id === memory.trace?.node && waitMs === 0);
+  const node = current ?? nextNode(poll, leader, due);
+  if (memory.trace?.node !== node.id) {
+    const next = Math.max(memory.forkBase, poll.state.final ?? 0) + 1;
+    memory.trace = { node: node.id, facts: new Set(due.map(keyOf)), next, transactions: new Set() };
+  }
+  const { trace } = memory;
+  if (await readTransactions(poll, node, trace)) {
+    if (trace.next <= tip.number) return;
+    const traced = due.filter((fact) => trace.facts.has(keyOf(fact)));
+    const isThere = ({ transactionHash }: StoredFact) => trace.transactions.has(transactionHash);
+    for (const { transactionHash } of traced.filter(isThere)) memory.included.add(transactionHash);
+    const gone = traced.filter((fact) => !isThere(fact));
+    await write(
+      poll,
+      gone.flatMap((fact) => absent(poll, node, fact)),
+    );
+  }
+  memory.trace = null;
+}
+
+/** The node whose answer is missing: the leader first, then any other one. */
+function nextNode({ follow }: EvmPoll, leader: Node, due: readonly StoredFact[]): Node {
+  const { memory, witnesses } = follow;
+  const hasAnswered = (node: Node) => due.every((fact) => memory.absences.get(keyOf(fact))?.includes(node.id) === true);
+  if (!hasAnswered(leader)) return leader;
+  const free = witnesses.present.filter(({ node, isUseless }) => node.waitMs === 0 && !isUseless);
+  return free.find(({ node }) => !hasAnswered(node))?.node ?? leader;
+}
+
+/** Returns false if the node does not have these blocks up to the tip. */
+async function readTransactions(poll: EvmPoll, node: Node, trace: LostTrace): Promise<boolean> {
+  const { tip } = poll.state;
+  if (tip === null) return false;
+  const last = Math.min(tip.number, trace.next + BLOCKS_A_POLL - 1);
+  const calls = Array.from({ length: last - trace.next + 1 }, (_, at) => transactionsAt(trace.next + at));
+  const atTip = last === tip.number ? null : transactionsAt(tip.number);
+  const outcomes = await node.send(
+    [...calls, ...(atTip === null ? [] : [atTip])].map((call): Call<unknown> => call),
+    'lost',
+  );
+  const blocks = calls.map((call) => outcomes.valueOrNull(call));
+  const newest = atTip === null ? blocks.at(-1) : outcomes.valueOrNull(atTip);
+  if (newest?.hash !== tip.hash) return false;
+  for (const block of blocks) {
+    if (block === null) return false;
+    for (const hash of block.transactions) trace.transactions.add(hash);
+  }
+  trace.next = last + 1;
+  return true;
+}
+
+/** One more answer about each transaction. A receipt with the fact brings it back. */
+async function askReceipts(poll: EvmPoll, leader: Node, due: readonly StoredFact[]): Promise<void> {
+  const { tip } = poll.state;
+  const asked = due.slice(0, RECEIPTS_A_POLL);
+  if (asked.length === 0 || tip === null) return;
+  const node = nextNode(poll, leader, asked);
+  const atTip = blockAt(tip.number);
+  const calls = new Map(asked.map(({ transactionHash }) => [transactionHash, receiptOf(transactionHash)]));
+  const outcomes = await node.send([atTip, ...calls.values()], 'lost');
+  if (outcomes.valueOrNull(atTip)?.hash !== tip.hash) return;
+  const receipts = new Map<string, Receipt | null>();
+  for (const [hash, call] of calls) if (outcomes.failure(call) === null) receipts.set(hash, outcomes.value(call));
+  const isCanonical = await canonicalBlocks(node, [...receipts.values()]);
+  const changes = asked.flatMap((fact) => {
+    const receipt = receipts.get(fact.transactionHash);
+    if (receipt === undefined || (receipt !== null && !isCanonical(receipt))) return [];
+    const back = receipt === null ? null : backIn(poll, fact, receipt);
+    return back === null ? absent(poll, node, fact) : [back];
+  });
+  await write(poll, shownBy(poll, node, changes));
+}
+
+/** Whether the node has the blocks that its receipts name. */
+async function canonicalBlocks(
+  node: Node,
+  receipts: readonly (Receipt | null)[],
+): Promise<(receipt: Receipt) => boolean> {
+  const numbers = receipts.flatMap((receipt) => receipt?.blockNumber ?? []);
+  const calls = new Map(numbers.map((number) => [number, blockAt(number)]));
+  if (calls.size === 0) return () => false;
+  const outcomes = await node.send([...calls.values()], 'lost');
+  return ({ blockNumber, blockHash }) => {
+    const call = calls.get(blockNumber);
+    return call !== undefined && outcomes.valueOrNull(call)?.hash === blockHash;
+  };
+}
+
+/** Null if the transaction no longer has the log: it failed, or wrote another one. */
+function backIn({ follow, state }: EvmPoll, fact: StoredFact, receipt: Receipt): FactChange | null {
+  const { entityId, factId, isHeld } = fact;
+  const { blockNumber, blockHash, logs } = receipt;
+  if (blockNumber > (state.tip?.number ?? 0)) return null;
+  const log = follow.decoder.identify(follow.options.networkId, logs).get(factId);
+  if (isHeld ? !receipt.isSuccess : log === undefined) return null;
+  const logIndex = log?.logIndex ?? fact.position?.logIndex ?? 0;
+  return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex } };
+}
+
+/** Notes that the node does not have the fact. Enough answers after the grace are a retraction. */
+function absent(poll: EvmPoll, node: Node, fact: StoredFact): FactChange[] {
+  const { memory, witnesses, options } = poll.follow;
+  const answers = [...(memory.absences.get(keyOf(fact)) ?? []), node.id];
+  memory.absences.set(keyOf(fact), answers);
+  if (answers.length < ANSWERS || new Set(answers).size < witnesses.quorum) return [];
+  if (headAbove(poll, fact) < options.graceBlocks) return [];
+  return [{ change: 'retracted', entityId: fact.entityId, factId: fact.factId }];
+}
+
+async function write(poll: EvmPoll, changes: readonly FactChange[]): Promise<void> {
+  for (const { changes: part } of cutSteps(changes, poll.follow.options.stepChanges)) {
+    if (part.length > 0) await poll.commit({ changes: part });
+  }
+}

@@ -1,0 +1,160 @@
+import type { Evidence, FactChange, FactKey, Position } from '../../../../domain/chain/facts.ts';
+import { judgeVotes, type Verdict, type Votes, withVote } from '../../../../domain/chain/witnesses.ts';
+import { keyOf } from '../../../follow/compare.ts';
+import type { Header } from '../../../follow/header.ts';
+import type { Outcomes } from '../../../rpc/batch.ts';
+import type { Call } from '../../../rpc/call.ts';
+import { RpcFailure } from '../../../rpc/failures.ts';
+import type { Node } from '../../../rpc/node.ts';
+import { blockAt, receiptOf } from '../../rpc/calls.ts';
+import type { Receipt } from '../../rpc/types.ts';
+import type { EvmPoll } from '../evm-poll.ts';
+
+/**
+ * Votes of nodes on single facts. A node shows a fact with its logs, or with the receipt of its transaction. A node that has
+ * the block, and whose receipt is missing or does not have the log, denies the fact. Any other answer is not a vote. The raw
+ * log is compared, so that the settings of a source change no vote.
+ */
+
+/** A fact where it stands, with the votes so far. */
+export type Question = FactKey & {
+  readonly transactionHash: string;
+  readonly position: Position;
+  readonly isHeld: boolean;
+  readonly votes: Votes;
+};
+
+export type Judged<Asked extends Question = Question> = Asked & { readonly verdict: Verdict };
+
+const RECEIPTS_A_REQUEST = 100;
+
+/**
+ * Asks for receipts until each fact has a verdict or every present node has been asked. Nodes may have denied a fact at
+ * different times, each for a moment, so only denials from one call decide: earlier ones are asked for again, or do not count.
+ */
+export async function takeVotes<Asked extends Question>(
+  poll: EvmPoll,
+  questions: readonly Asked[],
+  isAskedAgain = false,
+): Promise<Judged<Asked>[]> {
+  const { witnesses } = poll.follow;
+  const { present, quorum } = witnesses;
+  const isConfirmed = ({ votes }: Asked) => judgeVotes(votes, quorum, false) === 'confirmed';
+  if (!isAskedAgain && questions.every(isConfirmed)) {
+    return questions.map((question) => ({ ...question, verdict: 'confirmed' }));
+  }
+  const asked = new Map(questions.map((question) => [placeOf(question), question]));
+  const answered = new Set<string>();
+  const ask = async (node: Node, isWanted: (question: Asked) => boolean) => {
+    for (const question of await voteOf(poll, node, [...asked.values()].filter(isWanted))) {
+      asked.set(placeOf(question), question);
+      answered.add(`${node.id} ${placeOf(question)}`);
+    }
+  };
+  const verdictNow = ({ votes }: Asked) => judgeVotes(votes, quorum, false);
+  const isAnswered = (node: string, question: Asked) => answered.has(`${node} ${placeOf(question)}`);
+  const reachable = present.flatMap(({ node }) => (node.waitMs > 0 ? [] : node));
+  for (const node of reachable) {
+    await ask(node, (one) => isAskedAgain || (verdictNow(one) === 'open' && !hasVoted(one.votes, node.id)));
+  }
+  for (const node of reachable) {
+    await ask(node, (one) => verdictNow(one) === 'denied' && hasDenied(one, node.id) && !isAnswered(node.id, one));
+  }
+  const judged = [...asked.values()].map((question) => {
+    const no = question.votes.no.filter((node) => isAnswered(node, question));
+    const votes = verdictNow(question) === 'denied' ? { ...question.votes, no } : question.votes;
+    // Once a node has denied a fact, nodes that cannot vote now are not waited for.
+    const isDenied = question.votes.no.length > 0;
+    const isComplete = present.every((each) => hasVoted(votes, each.node.id) || (isDenied && each.isUseless));
+    return { ...question, votes, verdict: judgeVotes(votes, quorum, isComplete) };
+  });
+  noteInventions(poll, judged);
+  return judged;
+}
+
+function hasDenied({ votes }: Question, id: string): boolean {
+  return votes.no.includes(id);
+}
+
+function placeOf(question: Question): string {
+  return `${keyOf(question)} ${question.position.blockHash}`;
+}
+
+function hasVoted({ yes, no }: Votes, id: string): boolean {
+  return yes.includes(id) || no.includes(id);
+}
+
+/** A node that showed what most nodes deny does not lead for a while. */
+function noteInventions({ follow }: EvmPoll, judged: readonly Judged[]): void {
+  const denied = judged.filter(({ verdict }) => verdict === 'denied');
+  for (const witness of follow.witnesses.all) {
+    if (denied.some(({ votes }) => votes.yes.includes(witness.node.id))) witness.inventedAtMs = follow.clock.nowMs();
+  }
+}
+
+/** The questions with the votes of this node; without one if the node does not answer, or is on another branch. */
+async function voteOf<Asked extends Question>(
+  poll: EvmPoll,
+  node: Node,
+  questions: readonly Asked[],
+): Promise<Asked[]> {
+  const voted: Asked[] = [];
+  for (let at = 0; at < questions.length; at += RECEIPTS_A_REQUEST) {
+    const part = questions.slice(at, at + RECEIPTS_A_REQUEST);
+    const blocks = new Map(part.map(({ position }) => [position.blockNumber, blockAt(position.blockNumber)]));
+    const receipts = new Map(part.map(({ transactionHash }) => [transactionHash, receiptOf(transactionHash)]));
+    const outcomes = await sendOrNull(node, [...blocks.values(), ...receipts.values()]);
+    if (outcomes === null) return voted;
+    for (const question of part) {
+      const isYes = readVote(poll, question, outcomes, {
+        block: blocks.get(question.position.blockNumber),
+        receipt: receipts.get(question.transactionHash),
+      });
+      if (isYes !== null) voted.push({ ...question, votes: withVote(question.votes, node.id, isYes) });
+    }
+  }
+  return voted;
+}
+
+type Calls = { readonly block: Call<Header | null> | undefined; readonly receipt: Call<Receipt | null> | undefined };
+
+/** Null for an answer that is not a vote. */
+function readVote(
+  { follow }: EvmPoll,
+  question: Question,
+  outcomes: Outcomes,
+  { block, receipt }: Calls,
+): boolean | null {
+  const { position, factId, isHeld } = question;
+  if (block === undefined || receipt === undefined || outcomes.failure(receipt) !== null) return null;
+  if (outcomes.valueOrNull(block)?.hash !== position.blockHash) return null;
+  const found = outcomes.value(receipt);
+  if (found === null) return false;
+  if (found.blockHash !== position.blockHash) return null;
+  if (isHeld) return found.isSuccess;
+  const logs = found.logs.filter(({ transactionHash }) => transactionHash === question.transactionHash);
+  return follow.decoder.identify(follow.options.networkId, logs).has(factId);
+}
+
+async function sendOrNull(node: Node, calls: readonly Call<unknown>[]): Promise<Outcomes | null> {
+  try {
+    return await node.send(calls, 'votes');
+  } catch (error) {
+    if (error instanceof RpcFailure) return null;
+    throw error;
+  }
+}
+
+/** The changes as this node showed them. With a quorum of one, that is enough. */
+export function shownBy({ follow }: EvmPoll, node: Node, changes: readonly FactChange[]): FactChange[] {
+  const votes: Votes = { yes: [node.id], no: [] };
+  const evidence: Evidence = { votes, standing: follow.witnesses.quorum === 1 ? 'confirmed' : 'open' };
+  return changes.map((change) => ('fact' in change || 'position' in change ? { ...change, evidence } : change));
+}
+
+/** The change that a verdict makes to a stored fact; null for none. */
+export function changeOf({ entityId, factId, votes, verdict }: Judged): FactChange | null {
+  if (verdict === 'open') return null;
+  if (verdict === 'denied') return { change: 'retracted', entityId, factId, reason: 'not_on_chain', votes };
+  return { change: 'judged', entityId, factId, evidence: { votes, standing: verdict } };
+}

@@ -1,0 +1,84 @@
+import type { Header } from '../../follow/header.ts';
+import type { Call } from '../../rpc/call.ts';
+import { RpcFailure } from '../../rpc/failures.ts';
+import type { BlockTransactions, Log, LogFilter, Receipt } from './types.ts';
+import { readBlockTransactions, readData, readHeader, readLogs, readQuantity, readReceipt } from './values.ts';
+
+export type BlockTag = 'latest' | 'finalized' | 'safe';
+
+export function chainId(): Call<number> {
+  return { method: 'eth_chainId', params: [], read: readQuantity };
+}
+
+export function taggedBlock(tag: BlockTag): Call<Header | null> {
+  return { method: 'eth_getBlockByNumber', params: [tag, false], read: readHeader };
+}
+
+/** Null for a block that the node has not got. */
+export function blockAt(number: number): Call<Header | null> {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [quantity(number), false],
+    read: (result) => {
+      const header = readHeader(result);
+      if (header !== null && header.number !== number) throw new RpcFailure('garbage');
+      return header;
+    },
+  };
+}
+
+/** The hashes of a block's transactions. Null for a block that the node does not have. */
+export function transactionsAt(number: number): Call<BlockTransactions | null> {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [quantity(number), false],
+    read: (result) => {
+      const block = readBlockTransactions(result);
+      if (block !== null && block.number !== number) throw new RpcFailure('garbage');
+      return block;
+    },
+  };
+}
+
+/** With `isTaken`, the other logs are left out unread. */
+export function logsOf(
+  { fromBlock, toBlock, blockHash, addresses, topics }: LogFilter,
+  isTaken?: (raw: unknown) => boolean,
+): Call<Log[]> {
+  const blocks =
+    blockHash === undefined ? { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) } : { blockHash };
+  const filter = { ...blocks, address: addresses, topics };
+  const isOther = (log: Log) => log.blockNumber < fromBlock || log.blockNumber > toBlock || isOtherHash(log);
+  const isOtherHash = (log: Log) => blockHash !== undefined && log.blockHash !== blockHash;
+  return {
+    method: 'eth_getLogs',
+    params: [filter],
+    read: (result) => {
+      const logs = readLogs(result, isTaken);
+      if (logs.some(isOther)) throw new RpcFailure('garbage');
+      return logs;
+    },
+  };
+}
+
+/** Null for a transaction that the node has in no block. */
+export function receiptOf(transactionHash: string): Call<Receipt | null> {
+  return {
+    method: 'eth_getTransactionReceipt',
+    params: [transactionHash],
+    read: (result) => {
+      const receipt = readReceipt(result);
+      if (receipt !== null && receipt.transactionHash !== transactionHash) throw new RpcFailure('garbage');
+      return receipt;
+    },
+  };
+}
+
+/** What a contract returns; it fails with `rpc_error` where the contract reverts. */
+export function contractCall(contract: string, data: string): Call<string> {
+  return { method: 'eth_call', params: [{ to: contract, data }, 'latest'], read: readData };
+}
+
+function quantity(number: number): string {
+  return `0x${number.toString(16)}`;
+}

@@ -1,0 +1,38 @@
+/** A log as a node gave it, checked: addresses, hashes and data are in lower case, numbers are numbers. */
+export type Log = {
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly transactionHash: string;
+  readonly logIndex: number;
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  /** Timestamp of the block; many nodes do not send it. */
+  readonly blockS?: number;
+};
+
+/** A block with the hashes of its transactions. */
+export type BlockTransactions = {
+  readonly number: number;
+  readonly hash: string;
+  readonly transactions: readonly string[];
+};
+
+/** Where a transaction stands, whether it did what it was sent to do, and what it said. */
+export type Receipt = {
+  readonly transactionHash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly isSuccess: boolean;
+  readonly logs: readonly Log[];
+};
+
+/** Which logs a node is asked for: of any of the addresses, with any of the values of each topic, or any at all where it is null. */
+export type LogFilter = {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  /** Asks for the logs of exactly this block, which is `fromBlock` and `toBlock`. A node without it returns an error. */
+  readonly blockHash?: string;
+  readonly addresses: readonly string[];
+  readonly topics: readonly (readonly string[] | null)[];
+};

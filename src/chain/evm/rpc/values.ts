@@ -1,0 +1,116 @@
+import type { Header } from '../../follow/header.ts';
+import { RpcFailure } from '../../rpc/failures.ts';
+import type { BlockTransactions, Log, Receipt } from './types.ts';
+
+/** What a node may send, read strictly: anything else is garbage, and never a crash or a guess. */
+
+const QUANTITY = /^0x[0-9a-f]{1,16}$/i;
+const WORD = /^0x[0-9a-f]{64}$/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const DATA = /^0x[0-9a-f]*$/i;
+const ZERO_HASH = `0x${'0'.repeat(64)}`;
+const MAX_TOPICS = 4;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function readQuantity(value: unknown): number {
+  const number = typeof value === 'string' && QUANTITY.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw new RpcFailure('garbage');
+  return number;
+}
+
+/** Of a block or a transaction. Nodes have sent zeros for blocks that they had not got. */
+export function readHash(value: unknown): string {
+  const hash = readWord(value);
+  if (hash === ZERO_HASH) throw new RpcFailure('garbage');
+  return hash;
+}
+
+function readWord(value: unknown): string {
+  return readText(value, WORD);
+}
+
+export function readData(value: unknown): string {
+  const data = readText(value, DATA);
+  if (data.length % 2 !== 0) throw new RpcFailure('garbage');
+  return data;
+}
+
+function readText(value: unknown, pattern: RegExp): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw new RpcFailure('garbage');
+  return value.toLowerCase();
+}
+
+function readFields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RpcFailure('garbage');
+  return value as Fields;
+}
+
+function readList<Item>(value: unknown, read: (item: unknown) => Item): Item[] {
+  if (!Array.isArray(value)) throw new RpcFailure('garbage');
+  return value.map(read);
+}
+
+/** Null for a block that the node has not got. */
+export function readHeader(value: unknown): Header | null {
+  if (value === null) return null;
+  const { number, hash, parentHash, timestamp } = readFields(value);
+  return {
+    number: readQuantity(number),
+    hash: readHash(hash),
+    parentHash: typeof parentHash === 'string' && WORD.test(parentHash) ? parentHash.toLowerCase() : null,
+    timestampS: readQuantity(timestamp),
+  };
+}
+
+/** Null for a block that the node does not have. */
+export function readBlockTransactions(value: unknown): BlockTransactions | null {
+  if (value === null) return null;
+  const { number, hash, transactions } = readFields(value);
+  return { number: readQuantity(number), hash: readHash(hash), transactions: readList(transactions, readHash) };
+}
+
+/** A log that is not taken is not looked at any further. */
+export function readLogs(value: unknown, isTaken: (raw: unknown) => boolean = () => true): Log[] {
+  if (!Array.isArray(value)) throw new RpcFailure('garbage');
+  const logs: Log[] = [];
+  for (const raw of value) if (isTaken(raw)) logs.push(readLog(raw));
+  return logs;
+}
+
+function readLog(value: unknown): Log {
+  const fields = readFields(value);
+  const topics = readList(fields.topics, readWord);
+  if (fields.removed === true || topics.length > MAX_TOPICS) throw new RpcFailure('garbage');
+  return {
+    blockNumber: readQuantity(fields.blockNumber),
+    blockHash: readHash(fields.blockHash),
+    transactionHash: readHash(fields.transactionHash),
+    logIndex: readQuantity(fields.logIndex),
+    address: readText(fields.address, ADDRESS),
+    topics,
+    data: readData(fields.data),
+    ...readTimestamp(fields.blockTimestamp),
+  };
+}
+
+const TIMESTAMP = /^0x[0-9a-f]{1,13}$/i;
+
+/** Nothing is decided by this field, so that a node may send it in another form or not at all. */
+function readTimestamp(value: unknown): Pick<Log, 'blockS'> {
+  return typeof value === 'string' && TIMESTAMP.test(value) ? { blockS: Number(value) } : {};
+}
+
+/** Null for a transaction without a block. Networks of before 2017 have receipts without a status. */
+export function readReceipt(value: unknown): Receipt | null {
+  if (value === null) return null;
+  const { transactionHash, blockNumber, blockHash, status, logs } = readFields(value);
+  if (blockHash === null) return null;
+  return {
+    transactionHash: readHash(transactionHash),
+    blockNumber: readQuantity(blockNumber),
+    blockHash: readHash(blockHash),
+    isSuccess: status === undefined || status === null || readQuantity(status) === 1,
+    logs: readLogs(logs),
+  };
+}

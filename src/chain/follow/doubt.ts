@@ -1,0 +1,27 @@
+import { RpcFailure } from '../rpc/failures.ts';
+import type { Node } from '../rpc/node.ts';
+
+/** Two responses of one poll that cannot both be true: a reorganisation in between, or two nodes behind one URL. */
+export class InDoubt extends Error {
+  override readonly name = 'InDoubt';
+}
+
+const ATTEMPTS = 3;
+
+/** Asks once more where a response was in doubt: behind one URL, the next request goes to another node. */
+export async function retryInDoubt<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof InDoubt) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Counts as a failure of the node, which is then left alone for a while. */
+export function garbageFrom(node: Node): RpcFailure {
+  const failure = new RpcFailure('garbage');
+  node.noteFailure(failure);
+  return failure;
+}

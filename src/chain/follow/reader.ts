@@ -1,0 +1,35 @@
+import type { Node } from '../rpc/node.ts';
+import type { Follow, Poll } from './poll.ts';
+
+/**
+ * | kind       | meaning                                                                        |
+ * |------------|--------------------------------------------------------------------------------|
+ * | `followed` | the network was read                                                           |
+ * | `behind`   | the node does not have what was read before                                    |
+ * | `minority` | the node has replaced what was read before, and other nodes have not           |
+ * | `conflict` | the node contradicts what is final                                             |
+ * | `again`    | nothing was read; the next attempt asks for less                               |
+ */
+export type ReadResult = { readonly kind: 'followed' | 'behind' | 'minority' | 'conflict' | 'again' };
+
+export type Consultation = {
+  /** Whether the nodes must say what is final. */
+  readonly withTags: boolean;
+  /** Whether the leader does not have what was read before. */
+  readonly isBehind: boolean;
+};
+
+/** How one family of networks is read. A reader writes through `poll.commit` alone, and serves one follower. */
+export interface ChainReader {
+  /** Adds the reader's own part to the part of the follower that its polls share. */
+  prepare(follow: Omit<Follow, 'memory'>): Follow;
+  /** Reads what is new from this node. */
+  follow(poll: Poll, node: Node, withTags: boolean): Promise<ReadResult>;
+  /** Asks the other nodes where they stand, if that is due. Returns whether another node leads now. */
+  consult(poll: Poll, leader: Node, consultation: Consultation): Promise<boolean>;
+  /** The work after a successful reading, in this order. A node that fails in one part does not stop the next. */
+  checks(poll: Poll, leader: Node): readonly (() => Promise<void>)[];
+  /** Reads some blocks from before a source was followed. */
+  backfill(poll: Poll, node: Node): Promise<void>;
+  hasBackfill(poll: Poll): boolean;
+}
