@@ -26,7 +26,7 @@ export function parseEgressProxy(text: string): EgressProxy | string {
   };
 }
 
-/** Empty without credentials, null where they cannot be sent. */
+/** Empty without credentials, null if they cannot be sent. */
 function decodeCredentials({ username, password }: URL): string | null {
   if (username === '' && password === '') return '';
   try {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { explained, flag, integer, MASKED, parsed, shown, text } from './values.ts';
 
 /**
- * The settings of OpenTelemetry, under the names and with the defaults of its specification. Where that says to ignore a value
- * that is not valid, Paybell does not start, as with every other setting.
+ * The settings of OpenTelemetry, under the names and with the defaults of its specification. For an invalid value,
+ * Paybell does not start, as with every other setting, even if the specification says to ignore it.
  */
 
 const PAIR_NAME = /^[\w!#$%&'*+.^`|~-]{1,255}$/;
@@ -97,7 +97,10 @@ type Settings = Readonly<z.output<z.ZodObject<typeof openTelemetrySettings>>>;
 
 export type Signal = 'TRACES' | 'METRICS';
 
-/** Where the signal is sent to, or null where it is not. An endpoint for all signals is a base; one of a signal is taken as it is. */
+/**
+ * The URL for a signal, or null if the signal is off. A common endpoint is a base URL. An endpoint for one signal is
+ * used as it is.
+ */
 export function telemetryUrl(settings: Settings, signal: Signal): string | null {
   if (settings.OTEL_SDK_DISABLED || settings[`OTEL_${signal}_EXPORTER`] === 'none') return null;
   const own = settings[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
@@ -106,7 +109,7 @@ export function telemetryUrl(settings: Settings, signal: Signal): string | null 
   return base === undefined ? null : `${base.replace(/\/+$/, '')}/v1/${signal.toLowerCase()}`;
 }
 
-/** Those of the signal instead of those for all, as the specification says. */
+/** A signal's own headers replace the common ones, as the specification says. */
 export function telemetryHeaders(settings: Settings, signal: Signal): Record<string, string> {
   return settings[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`] ?? settings.OTEL_EXPORTER_OTLP_HEADERS ?? {};
 }

@@ -32,7 +32,7 @@ export function runSecretKeyCommand(command: string, timeoutMs = COMMAND_TIMEOUT
   const { stdout, exitCode, exitedDueToTimeout, exitedDueToMaxBuffer } = Bun.spawnSync({
     cmd: ['/bin/sh', '-c', command],
     stdin: 'ignore',
-    // What goes wrong is for the one who starts the service to read.
+    // Errors are for the person who starts the service.
     stderr: 'inherit',
     timeout: timeoutMs,
     killSignal: 'SIGKILL',

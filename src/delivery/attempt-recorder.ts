@@ -10,9 +10,11 @@ import { recordAlone } from './attempt.ts';
 import type { WorkerHealth } from './worker-health.ts';
 
 const MAX_RECORDS_PER_TRANSACTION = 200;
-/** Failures can wait: a crowd of receivers that hang fail all at once, and events of others are accepted meanwhile. */
+/**
+ * Failures can wait: if many receivers hang, they all fail at once, while events of other entities are being accepted.
+ */
 const MAX_FAILURES_PER_TRANSACTION = 50;
-/** As long as no more wait than fail in one moment, the store is left to others for half of the time. */
+/** Up to this many failures are recorded at half speed, so that others can use the database. */
 const MAX_PACED = 16_384;
 /** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
 const MAX_COMMIT_DELAY_MS = 30;
@@ -22,17 +24,17 @@ export type AttemptRecorderOptions = {
   readonly db: Database;
   readonly log: Logger;
   readonly health: WorkerHealth;
-  /** These attempts are recorded. */
+  /** Called when these attempts are recorded. */
   readonly onRecorded: (records: readonly AttemptRecord[]) => void;
-  /** Deliveries that waited for one of these have their turn. */
+  /** Deliveries to these destinations are due now, because the ones before them ended. */
   readonly onDue: (destinations: readonly DestinationKey[]) => void;
   /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
   readonly onDone: (delivery: Claimed) => void;
 };
 
 /**
- * What waits to be recorded, in transactions one after another. There is one for all; where the tables are distributed, one
- * for each entity, so that a server that is down stops its own alone.
+ * Attempts that wait to be recorded, in transactions one after another. There is one lane for all. If the tables are
+ * distributed, each entity has its own, so that a server that is down stops only its own entities.
  */
 type Lane = {
   readonly name: string;
@@ -69,7 +71,10 @@ export class AttemptRecorder {
     lane.recording ??= this.#recordAll(lane);
   }
 
-  /** Resolves when everything is recorded. An outage of the store ends it too: what is left is due after its lease. */
+  /**
+   * Resolves when everything is recorded. An outage of the database ends it too: unrecorded deliveries are due again
+   * after their lease.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#lanes.values()].map(({ recording }) => recording));
@@ -108,7 +113,7 @@ export class AttemptRecorder {
     const write = db.transaction(
       async (queries) => {
         if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
-        // Taken only now, so that what has finished while the transaction waited is in the same commit.
+        // Taken only now, so that attempts that ended while the transaction waited are in the same commit.
         batch.push(...takeBatch(lane));
         return recordAttempts(queries, db.dialect, batch, (destinations) => due.push(...destinations));
       },

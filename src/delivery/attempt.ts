@@ -21,7 +21,7 @@ export type AttemptTools = {
   readonly bodySignatureHeader: string | undefined;
   readonly nowMs: () => number;
   readonly random: () => number;
-  /** None where OpenTelemetry is off. */
+  /** Null if OpenTelemetry is off. */
   readonly tracer?: Tracer | null;
 };
 
@@ -105,7 +105,7 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
     if (delivery.trace !== null) addTraceHeaders(headers, delivery.trace);
-    // Its own headers first, so that none of them can replace one of ours.
+    // The endpoint's headers come first, so that none of them can replace one that Paybell sets.
     return { entityId, postUrl, certificate, headers: { ...keys.headers, ...headers }, body };
   } catch (error) {
     return toUnprocessable(error);
@@ -113,7 +113,7 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
 }
 
 function toUnprocessable(error: unknown): ErrorOutcome {
-  // These say nothing about the delivery, so they must not end it.
+  // Errors of these classes say nothing about the delivery, so they must not end it.
   if (error instanceof StoreUnavailableError || error instanceof SecretKeyError) throw error;
   // A retry would fail in the same way, so the delivery fails now and records why.
   const detail = error instanceof Error ? error.name : 'unknown';

@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';
 
-/** Told of every attempt once it is recorded. */
+/** Called with every attempt once it is recorded. */
 export type AttemptObserver = { note(record: AttemptRecord): void };
 
 /** Counts accepted events and recorded attempts, for operators in the metrics and for each entity in its stats. */

@@ -28,7 +28,7 @@ export type DeliveryOptions = {
   readonly workers: Workers;
 };
 
-/** What an instance runs that delivers: the engine, and the background jobs beside it. */
+/** The parts of an instance that delivers: the engine and its background jobs. */
 export type Delivery = {
   readonly engine: Engine;
   readonly clock: ClockStepDetector;

@@ -25,7 +25,7 @@ const STOP_SLACK_MS = 5_000;
 const MAX_QUEUED = 4_096;
 /** How long nothing is sent after a shortage of files, ports or memory. */
 const SHORTAGE_PAUSE_MS = 1_000;
-/** Of the bodies that are held. With them and what they take in sockets, a process stays within a few hundred megabytes. */
+/** Limit on the bodies in memory. Including their sockets, a process then stays within a few hundred megabytes. */
 const MAX_HELD_BYTES = 128 * 1024 ** 2;
 
 export type EngineOptions = {
@@ -152,15 +152,15 @@ export class Engine implements DirectDispatch {
     await this.#suspensions.idle();
   }
 
-  /** To be awaited before the store is closed, since an acceptance may be committed after the engine has stopped. */
+  /** Await this before the store is closed, because an acceptance may still commit after the engine has stopped. */
   claimsReturned(): Promise<void> {
     return this.#returns.finished();
   }
 
-  /** What this instance has of the limits of destinations, from now on. */
+  /** Sets this instance's share of the limits of destinations. */
   limitDestinations(fleet: FleetShare): void {
     this.#queue.limitDestinations(fleet);
-    // It may send now to destinations that only another instance did.
+    // This instance may now send to destinations that previously belonged to another.
     this.#claimer.scheduleScan(0);
   }
 

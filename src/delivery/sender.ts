@@ -33,7 +33,7 @@ export interface OutgoingRequest {
   /** Whose request it is: connections are not shared between entities. */
   entityId: string;
   postUrl: string;
-  /** What the connection identifies itself with; connections with different ones are not shared either. */
+  /** The client certificate. Connections with different certificates are not shared either. */
   certificate?: ClientCertificate | null;
   headers: Record<string, string>;
   body: string | Uint8Array;
@@ -54,7 +54,7 @@ export function createSender(options: SenderOptions): Sender {
   const { proxy, sourceAddress, maxKept } = options;
   const client =
     options.client ?? createHttpClient({ trustedCa: trustedCaWith(options.extraCa), proxy, sourceAddress, maxKept });
-  // The proxy connects from an address of its own.
+  // The proxy connects from its own address.
   const source = proxy === undefined ? sourceAddress : undefined;
   const targets = new BoundedMap<string, Target | null>(MAX_REMEMBERED_URLS);
   const deadlines = new Deadlines(timeoutMs);

@@ -11,7 +11,7 @@ const MAX_ENTITIES = 10_000;
 /** Endpoints with credentials of their own, of which each may have 16 KB of headers and a chain of certificates. */
 const MAX_ENDPOINTS = 5_000;
 
-/** What a request is signed with, and the fixed headers and the client certificate of its endpoint. */
+/** The keys that sign a request, and the fixed headers and the client certificate of its endpoint. */
 export type RequestKeys = SigningKeys & OwnCredentials;
 type OwnCredentials = { readonly headers: RequestHeaders; readonly certificate: ClientCertificate | null };
 
@@ -19,14 +19,14 @@ type OwnCredentials = { readonly headers: RequestHeaders; readonly certificate: 
 type Entry<Value> = { expiresAtS: number; value: Value | Promise<Value> };
 type Read<Value> = { value: Value; expiresAtS: number };
 
-/** Of an entity: the keys of most requests, and the endpoints that have their own. */
+/** The keys of most requests of an entity, and which endpoints have their own. */
 type EntityKeys = { readonly keys: RequestKeys; readonly hasOwn: (endpointNo: number) => boolean };
 
 /**
- * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing; and apart from them
- * those of the few endpoints that have secrets, headers or a certificate of their own. An entry serves one revision of its entity, which
- * every change of either raises, until one of its secrets or keys expires. Deliveries that were claimed before and after a
- * change are sent side by side, so each revision has an entry of its own.
+ * Caches the parsed signing keys of each entity, because decrypting and parsing them costs more than signing. Endpoints
+ * with their own secrets, headers or certificate have separate entries. An entry serves one revision of its entity
+ * until one of its secrets or keys expires; every change raises the revision. Deliveries claimed before and after a
+ * change are sent concurrently, so each revision has its own entry.
  */
 export class SigningKeyCache {
   readonly #entities = new BoundedMap<string, Entry<EntityKeys>>(MAX_ENTITIES);

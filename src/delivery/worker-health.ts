@@ -14,8 +14,8 @@ export type FailingWorker = {
 };
 
 /**
- * The health of a loop or job that deliveries depend on. One with nothing to do is healthy: only failures are timed, from the
- * first one after a success.
+ * The health of a loop or job that deliveries depend on. A worker with nothing to do is healthy: only failures are
+ * timed, from the first one after a success.
  */
 export class WorkerHealth {
   /** A success sets it to zero: a field and no function, because successes are frequent and need nothing else. */

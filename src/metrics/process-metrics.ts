@@ -18,7 +18,7 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Null where the system has no /proc. */
+/** Null if the system has no /proc. */
 function openFiles(): number | null {
   try {
     return readdirSync('/proc/self/fd').length;

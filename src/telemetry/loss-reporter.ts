@@ -16,7 +16,7 @@ export class LossReporter {
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** What the packages warn of: spans that their queue has no room for, or that the collector takes only a part of. */
+  /** Warnings of the packages: spans that their queue dropped, or that the collector accepted only in part. */
   get diagnostics(): DiagLogger {
     const ignore = () => undefined;
     // Errors are those of requests to the collector, which are reported by their exporters.
@@ -59,7 +59,7 @@ export class LossReporter {
   }
 }
 
-/** Of a response only its status, because its texts can be anything. */
+/** For a response, only its status, because its texts can be anything. */
 function messageOf(error: Error & { code?: unknown }): string {
   return typeof error.code === 'number' ? `The collector responded with ${error.code}` : error.message;
 }

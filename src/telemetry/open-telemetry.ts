@@ -22,9 +22,9 @@ import { RegistryProducer } from './registry-producer.ts';
 import { createTracer, SpanIds } from './spans.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Traces and metrics by OTLP over HTTP, as the `OTEL_*` settings say. Loaded only where these name an endpoint. */
+/** Traces and metrics by OTLP over HTTP, as the `OTEL_*` settings say. Loaded only if these name an endpoint. */
 export type Telemetry = {
-  /** Null where only metrics are sent. */
+  /** Null if only metrics are sent. */
   readonly tracer: Tracer | null;
   /** Sends what is left. Takes as long as the collector does. */
   readonly stop: () => Promise<void>;

@@ -5,7 +5,7 @@ import { isSuccess, type Outcome } from '../domain/attempt.ts';
 import { partsOfTrace, readTraceContext, traceContextOf } from '../domain/trace-context.ts';
 import type { AcceptanceSpan, AttemptSpan, RequestSpan, TracedDelivery, TracedEvent, Tracer } from './tracer.ts';
 
-/** The tracer on OpenTelemetry's SDK. Loaded only where an endpoint for traces is set. */
+/** The tracer on OpenTelemetry's SDK. Loaded only if an endpoint for traces is set. */
 
 /** Whether the next span gets an id that was known before. */
 export class SpanIds implements IdGenerator {

@@ -2,13 +2,13 @@ import type { NextState, Outcome } from '../domain/attempt.ts';
 import type { TraceIds } from '../domain/trace-context.ts';
 
 /**
- * What is recorded of the path of an event, as spans of its trace:
+ * The spans of an event's trace:
  *
  *   request ─► acceptance ─► delivery ─► attempt
  *                                     └─► attempt …
  *
- * Where OpenTelemetry is off the tracer is null, and where a trace is not sampled its spans are: neither costs more than a
- * comparison. Whether a trace is sampled is decided once, when the event is accepted, and stored with it.
+ * If OpenTelemetry is off, the tracer is null. If a trace is not sampled, its spans are null. Neither costs more than a
+ * comparison. Acceptance decides once whether a trace is sampled, and stores that with the event.
  */
 export type Tracer = {
   /** For requests to the API; null for health checks, metrics and the dashboard. */
@@ -35,7 +35,7 @@ export type TracedEvent = {
   readonly networkId: number;
   /** The trace that it belongs to. */
   readonly trace?: string | null;
-  /** Whether it begins a trace of its own, where it belongs to none. */
+  /** Whether to begin a new trace if the event does not belong to one. */
   readonly beginsTrace?: boolean;
   /** The trace of the batch that it came with, to be linked to. */
   readonly batchTrace?: string | null;

@@ -2,7 +2,7 @@ import { type ReceivedHeaders, readSequenceHeaders } from './headers.ts';
 import { importKeys } from './keys.ts';
 import { requireMatch } from './signatures.ts';
 
-/** The number of a request: the deliveries to one endpoint count 1, 2, 3 … without a hole. */
+/** The sequence number of a request. The deliveries to one endpoint count 1, 2, 3 … without a gap. */
 export type ReceivedSequence = {
   readonly endpointId: string;
   readonly sequence: number;

@@ -34,7 +34,7 @@ export async function verify(
   return parseEvent(body);
 }
 
-/** Passing a body that the framework has parsed is the most common mistake, so it has an error of its own. */
+/** Passing a body that the framework has parsed is the most common mistake, so it has a separate error. */
 function bytesOf(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody);
   if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody);

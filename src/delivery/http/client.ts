@@ -9,12 +9,12 @@ import { AttemptFailure } from './errors.ts';
 import { EgressTunnels } from './proxy.ts';
 import type { HttpResponse } from './response-parser.ts';
 
-/** One request as it goes over the wire: nothing is resolved, followed or added any more. */
+/** One request as it goes over the wire. Nothing is resolved, followed or added after this. */
 export type HttpRequest = {
   /** A connection never serves two entities: what one of them makes its receiver send could be read as the other's response. */
   readonly entityId: string;
   readonly peer: Peer;
-  /** What the connection identifies itself with over TLS. */
+  /** The client certificate for TLS. */
   readonly certificate?: ClientCertificate | null;
   /** From the request line to the empty line. */
   readonly head: string;
@@ -28,7 +28,7 @@ export type HttpClientOptions = {
   /** PEM certificates to trust instead of the default ones. */
   readonly trustedCa?: readonly string[] | undefined;
   readonly proxy?: EgressProxy | undefined;
-  /** Of every connection, also of those to the proxy. */
+  /** The source address of every connection, including connections to the proxy. */
   readonly sourceAddress?: string | undefined;
   /** Connections that are kept open between requests. */
   readonly maxKept?: number | undefined;
@@ -67,7 +67,7 @@ function failAsReset(error: unknown): never {
 /** Each has the certificates that it trusts, which are about 0.3 MB where EXTRA_CA_FILE adds to them. */
 const MAX_CONTEXTS = 256;
 
-/** How connections leave this machine, and what they identify themselves with. */
+/** How connections leave this machine, and their client certificates. */
 class Routes {
   readonly #ca: { readonly ca?: string[] };
   readonly #withCertificate = new BoundedMap<string, Route>(MAX_CONTEXTS);
@@ -109,8 +109,9 @@ class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
   #idleCount = 0;
   /**
-   * Since when. Surplus bytes that arrive before the next request close their connection, but later ones would be read as
-   * the next response. Of 2,000 requests to a peer that always sent some, 5 to 404 were answered in this way.
+   * Since when a peer has sent surplus bytes. Surplus bytes that arrive before the next request close their connection,
+   * but later ones would be read as the next response. In tests with 2,000 requests to a peer that always sent some,
+   * this happened to 5 to 404 requests.
    */
   readonly #surplusSinceMs = new BoundedMap<string, number>(MAX_SURPLUS_REMEMBERED);
   #sweeper: Timer | null = null;

@@ -18,7 +18,7 @@ export type Peer = {
 
 /** How connections leave this machine. */
 export type Route = {
-  /** Of TLS: what is trusted, and what the connection identifies itself with. */
+  /** The TLS context: trusted certificates, and the client certificate. */
   readonly context: SecureContext | undefined;
   readonly proxy: EgressTunnels | null;
   readonly sourceAddress: string | null;
@@ -29,7 +29,7 @@ const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
 export type ConnectionOwner = {
   /** The connection is ready for another request. */
   readonly onFree: (connection: Connection) => void;
-  /** Bytes came that belong to no response. */
+  /** Bytes arrived that belong to none of the responses. */
   readonly onSurplus: () => void;
   readonly onClosed: (connection: Connection) => void;
 };

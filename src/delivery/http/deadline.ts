@@ -26,7 +26,7 @@ export class Deadline {
     this.#onReached = null;
   }
 
-  /** For work that is shared with other attempts and goes on for them when this one times out. */
+  /** For work that is shared with other attempts and continues for them when this one times out. */
   within<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.watch(reject);

@@ -42,10 +42,12 @@ export function failureOf(thrown: unknown): AttemptFailure {
   return new AttemptFailure(ERROR_OF_CODE.get(code) ?? (CERTIFICATE_CODE.test(code) ? 'tls' : 'failed'), code);
 }
 
-/** With a source address of our own, these say that it cannot be used; otherwise they are about the receiver. */
+/**
+ * If a source address is configured, these codes mean that it cannot be used. Without one, they are about the receiver.
+ */
 const SOURCE_CODES: readonly string[] = ['EADDRNOTAVAIL', 'EADDRINUSE'];
 
-/** Of a connection from this address, or from any where it is null. */
+/** The failure of a connection from this address, or from any address if it is null. */
 export function failureFrom(thrown: unknown, sourceAddress: string | null): AttemptFailure {
   const code = codeOf(thrown);
   const isOfSource = sourceAddress !== null && code !== null && SOURCE_CODES.includes(code);

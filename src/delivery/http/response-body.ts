@@ -32,7 +32,7 @@ export const FIELD_LINE = /^[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*$/;
 /** The size, and chunk extensions, which are ignored. */
 const CHUNK_LINE =
   /^([0-9a-f]{1,12})(?:;[\w!#$%&'*+.^`|~-]+(?:=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/i;
-/** They belong into the head, where they say how the response ends. */
+/** Only allowed in the head, because they define how the response ends. */
 const FRAMING_FIELD = /^(?:content-length|transfer-encoding|connection):/i;
 /** For the line before a chunk, and for all trailers together. */
 const CHUNK_LINES_MAX_BYTES = 4 * 1024;
@@ -109,7 +109,7 @@ const decoder = new TextDecoder();
 
 /** The beginning of a body, which is stored with the attempt. */
 export class StoredBody {
-  /** Of the whole body so far. */
+  /** Size of the whole body so far. */
   bytes = 0;
   readonly #parts: Buffer[] = [];
   /** How many of the parts are copies. */
@@ -126,7 +126,7 @@ export class StoredBody {
     if (room > 0 && part.length > 0) this.#parts.push(part.length > room ? part.subarray(0, room) : part);
   }
 
-  /** Called while more is to come, because the runtime reuses the memory of its buffers for the next read. */
+  /** Called while more bytes will follow, because the runtime reuses the memory of its buffers for the next read. */
   copy(): void {
     for (let at = this.#copied; at < this.#parts.length; at++)
       this.#parts[at] = Buffer.from(this.#parts[at] ?? NOTHING);

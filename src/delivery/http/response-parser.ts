@@ -3,17 +3,17 @@ import { storedHeaders } from '../../domain/endpoints/shown-headers.ts';
 import { AttemptFailure, badResponse } from './errors.ts';
 import { BODY_MAX_BYTES, type BodyReader, ChunkedBody, FIELD_LINE, PlainBody, StoredBody } from './response-body.ts';
 
-/** What is kept of a response. */
+/** The stored parts of a response. */
 export type HttpResponse = {
   readonly status: number;
   readonly retryAfter: string | null;
-  /** Of a response that is no success, as they are stored. */
+  /** Headers as they are stored, unless the response is a success. */
   readonly headers?: string;
   /** The beginning of the body, as text that every database accepts. */
   readonly body: string;
 };
 
-/** Of all heads together, since any number of informational responses may come before the final one. */
+/** Limit for all heads together, since any number of informational responses may come before the final one. */
 const HEADS_MAX_BYTES = 16 * 1024;
 
 const OPENING = 'HTTP/1.';
@@ -24,8 +24,8 @@ const NOTHING = Buffer.alloc(0);
  * Parses one HTTP/1.1 response from its bytes as they arrive. How they are split makes no difference, and what llhttp
  * rejects is rejected: `response-conformance.test.ts` compares the two.
  *
- * Anything malformed throws, even after a 2xx status, which may come from a proxy whose receiver has died. A request that
- * is sent twice is recognised by its id, but one that is wrongly reported as received is lost.
+ * Anything malformed throws, even after a 2xx status, which may come from a proxy whose receiver has died. A receiver
+ * recognises a repeated request by its id, but an event that is wrongly reported as received is lost.
  */
 export class ResponseParser {
   readonly #stored = new StoredBody();
@@ -174,7 +174,9 @@ function isBodiless(status: number): boolean {
 const FIELDS = ['content-length', 'transfer-encoding', 'connection', 'proxy-connection', 'retry-after'] as const;
 type Fields = { -readonly [Name in (typeof FIELDS)[number]]?: string };
 
-/** The values with the white space around them. Those of a repeated field are joined as a list, except Retry-After. */
+/**
+ * The values with the white space around them. Values of a repeated field are joined as a list, except for Retry-After.
+ */
 function readFields(lines: readonly string[]): Fields {
   const fields: Fields = {};
   for (const line of lines) {

@@ -4,10 +4,10 @@ import { alertFailingEndpoints, alertRecoveredEndpoints } from '../../store/endp
 import { Job } from './job.ts';
 
 const EVERY_MS = 60_000;
-/** What one run tells of. What is left follows with the next one. */
+/** Limit of one run. The remaining alerts follow with the next run. */
 const MAX_STEPS = 20;
 
-/** Tells entities which of their endpoints keep failing, and which have recovered. Any instance that delivers may do it. */
+/** Alerts entities about endpoints that keep failing or have recovered. Any instance that delivers may do it. */
 export function endpointAlertsJob(db: Database, log: Logger, onAlert: () => void): Job {
   const run = async (signal: AbortSignal) => {
     for (const step of [alertRecoveredEndpoints, alertFailingEndpoints]) {

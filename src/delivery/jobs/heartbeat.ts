@@ -15,7 +15,7 @@ export type HeartbeatOptions = {
   readonly role: Config['ROLE'];
   readonly host: string;
   readonly workers: Workers;
-  /** The ids of the instances that deliver, and of this one; told when they change. */
+  /** Called with the ids of the delivering instances, and of this one, whenever they change. */
   readonly onInstances: (delivering: readonly string[], own: string) => void;
 };
 
@@ -41,7 +41,7 @@ export class Heartbeat {
     this.#job.start();
   }
 
-  /** To be called before the first attempt: the instances that run give up their part of what this one may send. */
+  /** Call this before the first attempt. Running instances then give up a part of their limits for this one. */
   async join(): Promise<void> {
     const { db } = this.options;
     await db.onWork((what) => {
@@ -60,7 +60,7 @@ export class Heartbeat {
     onInstances(delivering, this.#instanceId);
   }
 
-  /** To be called after the last attempt. Where the row cannot be removed, it stops counting after a while. */
+  /** Call this after the last attempt. If the row cannot be removed, it stops counting after a while. */
   async stop(): Promise<void> {
     const { db, log } = this.options;
     await this.#job.stop();

@@ -11,8 +11,9 @@ const RETRY_AFTER_MS = 5 * 60_000;
 export type PartitionsOptions = { db: Database; log: Logger; registry: Registry; firstAfterMs?: number };
 
 /**
- * Makes the partitions of the next days, where the store is partitioned. Its failure does not make the instance unready: without
- * a partition of their day, rows go into the default one. The metric and `doctor` tell of it days before.
+ * Makes the partitions of the next days, if the tables are partitioned. A failure does not make the instance unready:
+ * without a partition for their day, rows go into the default one. The metric and `doctor` show the problem days in
+ * advance.
  */
 export function partitionsJob({ db, log, registry, firstAfterMs = FIRST_AFTER_MS }: PartitionsOptions): Job {
   let daysAhead: number | null = null;

@@ -21,7 +21,7 @@ export type RetentionOptions = {
   workers?: Workers;
 };
 
-/** Deletes what is older than the retention period, in batches that leave most of the time to other work. */
+/** Deletes rows older than the retention period, in batches that leave most of the time to other work. */
 export function retentionJob({ db, log, retentionMs, firstAfterMs = FIRST_AFTER_MS, workers }: RetentionOptions): Job {
   const run = async (signal: AbortSignal) => {
     const batches = new PacedBatches(db.engine, PAUSE.background, signal);

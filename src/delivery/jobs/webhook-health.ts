@@ -62,13 +62,16 @@ export function webhookHealthJob(recorder: HealthRecorder, log: Logger): Job {
 /** If a webhook is forgotten, one success may fail to end its failing period; the next one ends it. */
 const MAX_FAILING_REMEMBERED = 10_000;
 
-/** What one statement marks. Thousands of destinations may begin to fail at once, and their deliveries need the store too. */
+/**
+ * Limit of one statement. Thousands of destinations may begin to fail at once, and their deliveries need the database
+ * too.
+ */
 const MAX_WEBHOOKS_PER_TRANSACTION = ROWS_PER_STATEMENT;
 
 /**
- * Marks webhooks as failing, and suspends those that are gone or have failed for days. It works after the attempts are
- * recorded and in its own transactions, so that a crash in between only puts the suspension off to the next attempt; and
- * beside the engine's loop, which waits for no webhook.
+ * Marks webhooks as failing, and suspends webhooks that are gone or have failed for days. It runs after the attempts
+ * are recorded, in its own transactions. A crash in between only delays the suspension until the next attempt. The
+ * engine's loop does not wait for it.
  */
 export class SuspensionMonitor {
   /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
@@ -107,7 +110,7 @@ export class SuspensionMonitor {
     this.#working = null;
   }
 
-  /** What fails here is done after the next attempt, which finds the same. */
+  /** If this fails, the next attempt repeats it. */
   async #handle(records: readonly AttemptRecord[]): Promise<void> {
     const marked = records.filter((record) => this.#changesMark(record));
     await this.#mark(marked).catch((error: unknown) => {
@@ -167,8 +170,9 @@ function webhookKey({ delivery }: AttemptRecord): string {
 }
 
 /**
- * Retractions are rare and have a head of their own, which no success of the webhook's other deliveries would clear: two
- * that fail five days apart would suspend a webhook that works. Only a 410 counts, which is about the URL.
+ * Retractions are rare and have a separate head, so a success of the webhook's other deliveries does not reset its
+ * failures. Two retractions that fail five days apart would suspend a webhook that works. Only a 410 counts, because it
+ * is about the URL.
  */
 function isOrdinaryRetraction({ delivery, next }: AttemptRecord): boolean {
   return delivery.webhookNo >= RETRACTIONS_FROM && next.suspend === null;

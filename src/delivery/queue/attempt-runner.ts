@@ -16,7 +16,7 @@ export type AttemptRunnerOptions = {
   readonly tools: AttemptTools;
   /** The longest that a request takes. An attempt begins only while its lease lasts longer than this. */
   readonly timeoutMs: number;
-  /** Takes what is not attempted. */
+  /** Returns claims that are not attempted. */
   readonly returns: Pick<ClaimReturns, 'add'>;
   readonly onFinished: (record: AttemptRecord) => void;
   /** Nothing was sent to the destination, because this machine has no room for another connection. */
@@ -26,21 +26,24 @@ export type AttemptRunnerOptions = {
   readonly monotonicMs?: () => number;
 };
 
-/** Makes the attempts of what is in the local queue, and returns the claims of what it cannot make soon. */
+/** Makes the attempts of the deliveries in the local queue, and returns claims that it cannot attempt soon. */
 export class AttemptRunner {
-  /** By delivery id, from `enqueue` to `forget`: also those whose outcome waits to be recorded. */
+  /** By delivery id, from `enqueue` to `forget`, including deliveries whose outcome is not recorded yet. */
   readonly #held = new Map<string, Claimed>();
   #onIdle: () => void = () => undefined;
 
   constructor(private readonly options: AttemptRunnerOptions) {}
 
-  /** The delivery if it is held for the same attempt: one whose attempt is recorded may be claimed for the next. */
+  /**
+   * The held delivery, if it is for the same attempt. After an attempt is recorded, the delivery may be claimed for the
+   * next one.
+   */
   find({ deliveryId, attempts }: Claimed): Claimed | undefined {
     const held = this.#held.get(deliveryId);
     return held?.attempts === attempts ? held : undefined;
   }
 
-  /** Its outcome is recorded, or another instance holds it. */
+  /** Call this when the outcome is recorded, or when another instance has the claim. */
   forget(delivery: Claimed): void {
     if (this.#held.get(delivery.deliveryId) === delivery) this.#held.delete(delivery.deliveryId);
   }
@@ -51,7 +54,7 @@ export class AttemptRunner {
     for (const { destination } of deliveries) this.#startNext(destination);
   }
 
-  /** Never throws: what comes with it is committed, and has to be sent. */
+  /** Never throws: the other deliveries of the batch are committed, and must be sent. */
   #enqueue(delivery: Claimed): void {
     try {
       this.options.queue.enqueue(delivery);
@@ -121,7 +124,7 @@ export class AttemptRunner {
     this.#finish(delivery, 'other', 0);
   }
 
-  /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
+  /** Nothing was sent, so this does not count as an attempt. The end of its lease makes the delivery due again. */
   #abandon(delivery: Claimed, error: unknown): void {
     const { entityId, deliveryId, trace } = delivery;
     this.forget(delivery);

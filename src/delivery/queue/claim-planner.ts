@@ -7,10 +7,10 @@ import type { LocalQueue } from './local-queue.ts';
 const MAX_CLAIMS = 64;
 const MAX_ROWS = 384;
 
-/** Of one destination in one plan: enough to keep it busy, few enough that others are in the same plan. */
+/** Limit for one destination in one plan: enough to keep it busy, few enough that others fit into the same plan. */
 const MAX_ROWS_PER_DESTINATION = 256;
 
-/** One free slot is enough for one destination; a few more are asked, because the first of them may have no right to it. */
+/** A released slot readmits two refused entities, because the first may still be over its share. */
 const ADMITTED_BY_ONE_SLOT = 2;
 
 /** No ring has strict priority: with no time left, even the failing get every fourth turn. */
@@ -19,7 +19,7 @@ const TURNS: readonly HealthClass[] = ['proven', 'untried', 'proven', 'failing']
 /** `limit` is how many deliveries are reserved for the claim. */
 export type PlannedClaim = { readonly destination: DestinationKey; readonly limit: number };
 
-/** What came of a planned claim: how many deliveries are enqueued, and whether more may be due there. */
+/** The result of a planned claim: how many deliveries are enqueued, and whether more may be due there. */
 export type MadeClaim = PlannedClaim & { readonly enqueued: number; readonly mayHaveMore: boolean };
 
 export type Plan = {
@@ -42,8 +42,9 @@ type Slots = Pick<
  *   planned        a claim for it is being made                   → waiting if it may have more, else gone
  *   planned again  the same, and more has become due since        → waiting
  *
- * A destination that is refused a slot while it holds nothing stays in its ring, because no end of its own would bring
- * it back: the end of any attempt does, see `noteReleased`. One that only other instances send to has no place here.
+ * If a destination without deliveries here is refused a slot, it stays in its ring: no attempt of its own would bring
+ * it back. The end of any attempt does, see `noteReleased`. A destination that only other instances send to has no
+ * state here.
  */
 type Place = 'waiting' | 'full' | 'paced' | 'planned' | 'planned again';
 
@@ -114,7 +115,7 @@ export class ClaimPlanner {
     return { claims, isCut: emptyTurns < TURNS.length };
   }
 
-  /** The claims of a plan are made and their deliveries enqueued: what was reserved for no delivery is released. */
+  /** The claims of a plan are made. Releases the reservations for which no delivery was enqueued. */
   noteClaimed(claims: readonly MadeClaim[]): void {
     // All of them before the first release, which may throw: none is left planned for a claim that was made.
     for (const { destination, mayHaveMore } of claims) {
@@ -128,7 +129,7 @@ export class ClaimPlanner {
     }
   }
 
-  /** The claims of a plan failed: what was due is due as before. */
+  /** The claims of a plan failed. Their deliveries are still due. */
   noteFailed(planned: readonly PlannedClaim[]): void {
     this.noteClaimed(planned.map((claim) => ({ ...claim, enqueued: 0, mayHaveMore: true })));
   }
@@ -141,9 +142,10 @@ export class ClaimPlanner {
   #planFrom(healthClass: HealthClass, mostRows: number): PlannedClaim | null {
     let claim: PlannedClaim | null = null;
     const take = (destination: DestinationKey) => {
-      // Since it began to wait, an instance may have come or gone.
+      // An instance may have started or stopped since the destination began to wait.
       if (!this.slots.sendsTo(destination)) return this.#places.delete(destination);
-      // Before anything is reserved: the time may come between the two, and then no timer would bring it back.
+      // Read before anything is reserved. The pause may end between the two, and then no timer would bring the
+      // destination back.
       const isPaced = this.#isPaced(destination);
       const limit = isPaced ? 0 : this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));
       if (limit > 0) {

@@ -13,13 +13,13 @@ export type ClaimReturnsOptions = {
   readonly onReturned: (destinations: ReadonlySet<DestinationKey>) => void;
 };
 
-/** What waits to be returned, in transactions one after another. */
+/** Claims to be returned, in transactions one after another. */
 type Lane = { readonly waiting: Claimed[]; returning: Promise<void> | null };
 
 /**
- * Returns claims in batches, one transaction at a time: when a thousand destinations begin to hang, each of them gives
- * back what waits for it, and a transaction for each would keep everything else from the store. Where the tables are
- * distributed, each entity has its own, so that a server that is down keeps the claims of its own entities alone.
+ * Returns claims in batches, one transaction at a time. When a thousand destinations begin to hang, each returns its
+ * waiting deliveries, and a transaction for each would block all other work in the database. If the tables are
+ * distributed, each entity has its own transactions, so that a server that is down delays only its own entities.
  */
 export class ClaimReturns {
   readonly #lanes = new Map<string, Lane>();
@@ -44,7 +44,7 @@ export class ClaimReturns {
 
   async #returnAll(name: string, { waiting }: Lane): Promise<void> {
     while (waiting.length > 0) {
-      // What else gives back its claims now is in the same batch.
+      // Other claims that are returned in this tick join the batch.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#returnBatch(waiting);
     }
@@ -58,7 +58,7 @@ export class ClaimReturns {
       await db.transaction((queries) => returnClaims(queries, db.dialect, batch));
       onReturned(new Set(batch.map(({ destination }) => destination)));
     } catch (error) {
-      // The others would each wait for the store as long as these have, also when the process stops.
+      // The remaining claims would each wait for the database as long as these have, even when the process stops.
       const deliveries = batch.length + waiting.splice(0).length;
       const message = 'claims could not be returned; the deliveries are due again when their leases expire';
       log.warn({ err: error, deliveries }, message);

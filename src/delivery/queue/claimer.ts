@@ -94,7 +94,7 @@ export class Claimer {
     const fresh: Claimed[] = [];
     for (const delivery of claimed) {
       const held = runner.find(delivery);
-      // Its lease had expired while this process was stalled: the new token is ours too, and one attempt is enough.
+      // The lease had expired while this process was stalled. The new token is ours too, and one attempt is enough.
       if (held === undefined) fresh.push(delivery);
       else Object.assign(held, { token: delivery.token, leaseEndsMs: delivery.leaseEndsMs });
     }

@@ -1,12 +1,12 @@
-/** So many failures in a row open the breaker of a destination: one attempt at a time until one succeeds. */
+/** Consecutive failures that open the breaker. While it is open, the destination gets one attempt at a time. */
 const BREAKER_OPENS_AFTER = 5;
 
-/** What a destination could take this long ago says little about what it takes now. */
+/** After this idle time, the window of a destination is out of date. */
 const IDLE_MS = 10_000;
 
 /**
- * A fast destination may hold a queue in this process, so that it is never idle while more is claimed: as much as it
- * completes in this time, and no more than so many times its cap.
+ * A fast destination may hold a queue in this process, so that it is never idle during a claim. The queue holds the
+ * number of deliveries that the destination completes in `QUEUE_MS`, and at most `QUEUE_CAPS` times its cap.
  */
 const QUEUE_MS = 100;
 const QUEUE_CAPS = 31;
@@ -14,7 +14,7 @@ const QUEUE_CAPS = 31;
 /** How much the latest attempt counts in the typical duration. */
 const WEIGHT_OF_LATEST = 0.2;
 
-/** What an attempt says about its destination as a whole; `other` says nothing. */
+/** The meaning of an attempt for its destination as a whole. `other` has none. */
 export type AttemptResult = 'success' | 'unhealthy' | 'other';
 
 /** `proven`: the last attempt that said anything succeeded. `untried`: there was none. `failing`: it failed. */
@@ -24,7 +24,7 @@ export type HealthClass = 'proven' | 'untried' | 'failing';
 export type DestinationLimit = { cap: number };
 
 /**
- * What one destination has shown so far, and how many attempts at a time that is worth.
+ * Past results of one destination, and how many attempts it may have in flight.
  *
  * The window is slow start, as in TCP: one attempt, then twice as many after each success, up to the cap; one again
  * after a failure or a pause. A destination that hangs uses one slot instead of its cap until it has failed.
@@ -33,7 +33,7 @@ export class DestinationHealth {
   #class: HealthClass = 'untried';
   #window = 1;
   #failuresInARow = 0;
-  /** Of attempts that succeeded; null before the first. */
+  /** Typical duration of a successful attempt. Null before the first. */
   #typicalMs: number | null = null;
   #lastEndMs = 0;
 
@@ -52,7 +52,10 @@ export class DestinationHealth {
     return this.#failuresInARow >= BREAKER_OPENS_AFTER;
   }
 
-  /** How many deliveries it may hold beyond its slots: what it completes in a moment, while its window grows. */
+  /**
+   * How many deliveries it may hold beyond its slots: the number that it completes in `QUEUE_MS`, while its window
+   * grows.
+   */
   get maxQueued(): number {
     if (this.#class !== 'proven' || this.#typicalMs === null) return 0;
     const { window } = this;
@@ -78,7 +81,7 @@ export class DestinationHealth {
     }
   }
 
-  /** To be called when an idle destination is used again. */
+  /** Call this when an idle destination is used again. */
   resume(nowMs: number): void {
     if (nowMs - this.#lastEndMs > IDLE_MS) this.#window = 1;
   }

@@ -2,7 +2,7 @@ import { type DestinationKey, entityOfDestination } from '../../domain/post-url.
 import type { HealthClass } from './destination-health.ts';
 import { Fifo } from './fifo.ts';
 
-/** The destinations of one entity in one ring. A turn that was refused is passed over until it is admitted again. */
+/** The destinations of one entity in one ring. A refused turn is skipped until `admit` allows it again. */
 type Turn = { readonly entityId: string; readonly destinations: Fifo<DestinationKey>; isRefused: boolean };
 
 /**
@@ -80,8 +80,8 @@ export class DestinationRings {
   }
 
   /**
-   * Offers the destination whose turn it is, and removes it if it is taken; null where there is none. The entity of one
-   * that is not taken is passed over until `admit`, so that it costs nothing while there is no room for it.
+   * Offers the destination whose turn it is, and removes it if it is taken. Null if there is none. If a destination is
+   * not taken, its entity is skipped until `admit`, so that it costs nothing while it has no free slot.
    */
   offer(healthClass: HealthClass, take: (destination: DestinationKey) => boolean): boolean | null {
     const ring = this.#rings[healthClass];
@@ -99,7 +99,7 @@ export class DestinationRings {
     return isTaken;
   }
 
-  /** Lets the entity have its turn again, and so many others that were refused for longest. */
+  /** Gives the entity its turn again, and `others` entities that were refused for longest. */
   admit(entityId: string, others: number): void {
     for (const ring of Object.values(this.#rings)) {
       ring.admit(entityId);

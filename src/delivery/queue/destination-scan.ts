@@ -8,14 +8,16 @@ const WINDOW = 256;
 /** The interval of scans that nothing asked for: the fallback for a wake-up that got lost. */
 const SCAN_EVERY_MS = 1_000;
 
-/** After a scan of several windows, so many times as long nothing is read: a tenth of the time is enough. */
+/**
+ * After a scan of several windows, the scanner pauses for nine times as long, so that scans take a tenth of the time.
+ */
 const REST_FACTOR = 9;
 
 type Round = { after: HeadCursor; windows: number; spentMs: number };
 
 /**
- * Finds destinations where something is due that this process was not told of: retries, leases that ran out, and what
- * other instances accepted. It reads the heads whose time has come, a window at a time, and no delivery waits for it.
+ * Finds destinations with due deliveries that no event announced to this process: retries, expired leases, and events
+ * that other instances accepted. It reads the due heads, a window at a time, and no delivery waits for it.
  */
 export class DestinationScan {
   #round: Round | null = null;
@@ -34,7 +36,7 @@ export class DestinationScan {
     return this.#isComplete;
   }
 
-  /** Something will be due in this time, at a destination that is not known. */
+  /** Notes that a delivery at an unknown destination will be due in this time. */
   schedule(inMs: number): void {
     this.#wantedAtMs = Math.min(this.#wantedAtMs, this.nowMs() + inMs);
   }
@@ -51,7 +53,8 @@ export class DestinationScan {
     if (this.#round === null) {
       if (this.nextInMs > 0) return [];
       this.#round = { after: FIRST_HEAD, windows: 0, spentMs: 0 };
-      // Set now, so that what is scheduled during this scan causes another: this one may have passed it already.
+      // Set now, so that a delivery scheduled during this scan causes another scan: this one may be past its head
+      // already.
       this.#wantedAtMs = startedAtMs + SCAN_EVERY_MS;
     }
     const { due, nextInMs } = await findDueHeads(this.db, this.#round.after, WINDOW);

@@ -1,10 +1,10 @@
 import { type DestinationKey, rateOf } from '../../domain/post-url.ts';
 import { BURST_S } from './pace.ts';
 
-/** What one of the instances that send to a destination may use: requests at a time, and one of so many parts of its rate. */
+/** The share of one instance: its requests in flight, and the number of instances that divide the rate limit. */
 export type DestinationShare = { readonly cap: number; readonly instances: number };
 
-/** The part of DESTINATION_CONCURRENCY that each of so many instances has, which is one where they are more than the cap. */
+/** Each instance's share of DESTINATION_CONCURRENCY. It is at least one, even with more instances than the cap. */
 export function shareOfCap(cap: number, instances: number): number {
   return Math.max(1, Math.floor(cap / Math.max(1, instances)));
 }
@@ -12,10 +12,10 @@ export function shareOfCap(cap: number, instances: number): number {
 /**
  * Divides the limits of a destination by the instances that deliver, so that all of them together send no more than one would.
  *
- * A request and a token of a rate limit cannot be divided. Where there are more instances than these, only so many of them send to the destination, and
- * the others leave its deliveries in the store. Which ones is decided by rendezvous hashing: every instance ranks all of them by
- * a hash of the destination and the instance, without a message or a row. An instance that comes or goes changes the senders of
- * its share of the destinations, and of no other.
+ * One request or one token of a rate limit cannot be divided. With more instances than requests or tokens, only some
+ * instances send to the destination, and the others leave its deliveries in the database. Rendezvous hashing chooses
+ * the senders: every instance ranks all instances by a hash of the destination and the instance, without a message or a
+ * row. An instance that starts or stops changes the senders of its share of the destinations only.
  */
 export class FleetShare {
   readonly #own: number;
@@ -30,7 +30,7 @@ export class FleetShare {
     this.#others = delivering.filter((id) => id !== own).map((id) => Bun.hash.xxHash32(id));
   }
 
-  /** Of a destination with this rate limit, or with none. */
+  /** The share for a destination with this rate limit, or without one if it is null. */
   shareOf(perSecond: number | null): DestinationShare {
     const instances = this.#sendersAt(perSecond);
     return { cap: shareOfCap(this.cap, instances), instances };
@@ -48,7 +48,9 @@ export class FleetShare {
     return true;
   }
 
-  /** Each has a bucket of at least one token, so that more of them than the burst has tokens would exceed it. */
+  /**
+   * Each sender has a bucket of at least one token, so more senders than the burst has tokens would exceed the burst.
+   */
   #sendersAt(perSecond: number | null): number {
     const most = perSecond === null ? this.cap : Math.min(this.cap, Math.floor(perSecond * BURST_S));
     return Math.max(1, Math.min(this.#others.length + 1, most));

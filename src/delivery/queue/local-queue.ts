@@ -10,23 +10,23 @@ import { Pace, type PaceShare } from './pace.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
 /**
- * The deliveries that this process holds, and the only owner of the slots of a destination.
+ * Holds the deliveries of this process and owns the slots of every destination. No other module changes a slot count.
  *
  *   state       entered by    left by
  *   reserved    reserve       enqueue, release
  *   queued      enqueue       start, takeOverdue, drain
  *   in flight   start         finish
  *
- * A delivery is reserved while it is accepted or claimed, queued once that is committed, and in flight during its
- * attempt; after that it is gone from here. A destination holds `reserved + queued + in flight` deliveries. As many of
- * them as it has slots may be in flight, and the others wait for one of those to end:
+ * Acceptance and claims reserve a place before they commit, and enqueue the delivery after the commit. `finish` removes
+ * it. A destination holds `reserved + queued + in flight` deliveries. Each slot lets one of them be in flight; the
+ * others wait for a slot of the same destination:
  *
- *   in flight ≤ slots ≤ held, and slots ≥ 1 where held ≥ 1
+ *   in flight ≤ slots ≤ held, and slots ≥ 1 if held ≥ 1
  *
- * so nothing that is queued here depends on another destination. The window of the destination (`DestinationHealth`)
- * and what others use (`SlotShares`) decide how many slots it may have. One with a rate limit (`Pace`) holds no more than may
- * start at once, so that what waits for its turn waits in the store. While a destination is paused, or all are, none is
- * reserved.
+ * A queued delivery therefore never waits for another destination. `DestinationHealth` sets the window of a
+ * destination, and `SlotShares` limits its slots by the use of all others. If the destination has a rate limit
+ * (`Pace`), it holds only deliveries that may start now; the others wait in the database. While a destination is
+ * paused, or all are, none is reserved.
  */
 
 /** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
@@ -34,7 +34,7 @@ const MAX_WAIT_MS = 1_000;
 
 /** A destination that is forgotten starts again with a window of one. */
 const MAX_REMEMBERED = 50_000;
-/** Many at a time, because each search passes over the destinations that hold deliveries. */
+/** Many at a time, because each search also reads the destinations that hold deliveries. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
 export type LocalQueueOptions<Delivery> = Capacity & {
@@ -68,11 +68,11 @@ type State<Delivery> = {
 
 export class LocalQueue<Delivery extends { readonly destination: DestinationKey }> {
   readonly #states = new Map<DestinationKey, State<Delivery>>();
-  /** Those that use anything. */
+  /** Entities that hold at least one slot. */
   readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
   readonly #nowMs: () => number;
-  /** Of destinations without a rate limit. */
+  /** For destinations without a rate limit. */
   readonly #limit: Limit;
   /** Null until it is known, as if this instance were alone. */
   #fleet: FleetShare | null = null;
@@ -105,8 +105,8 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 
   /**
-   * How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. Of a
-   * destination that other instances send to, what is held here is still sent.
+   * Sets how many attempts one destination may have in flight. Attempts beyond that end, and none replaces them. This
+   * process still sends the deliveries it holds for destinations that now belong to other instances.
    */
   limitDestinations(fleet: FleetShare): void {
     this.#fleet = fleet;
@@ -270,7 +270,10 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return true;
   }
 
-  /** After a destination has lost deliveries: slots that it cannot use go back, and its queue gets new ones. */
+  /**
+   * Fits the slots of a destination to its deliveries and its window: returns unused slots, and requests new ones for
+   * its queue.
+   */
   #fit(state: State<Delivery>): void {
     const { entity, health } = state;
     const held = heldBy(state);

@@ -5,9 +5,9 @@ export const BURST_S = 0.1;
 export type PaceShare = { instances: number };
 
 /**
- * Spreads the requests to a destination with a rate limit: a token bucket that holds a tenth of a second, so that no second
- * has more than a tenth above the rate, or one request. Each of several instances takes its share of the rate. It counts attempts that
- * start; what waits to start has a token set aside.
+ * Spreads the requests to a destination with a rate limit. The token bucket holds a tenth of a second, so that no
+ * second exceeds the rate by more than a tenth, or by one request. With several instances, each uses its share of the
+ * rate. Only started attempts take a token; a token is reserved for each queued delivery.
  */
 export class Pace {
   #tokens: number;
@@ -33,7 +33,7 @@ export class Pace {
     this.#tokens--;
   }
 
-  /** Until so many attempts may start. */
+  /** The time until `count` attempts may start. */
   waitMs(count: number, nowMs: number): number {
     this.#refill(nowMs);
     return Math.max(0, ((count - this.#tokens) / this.#rate) * 1_000);

@@ -1,8 +1,8 @@
 import type { HealthClass } from './destination-health.ts';
 
-/** Destinations that have not succeeded yet, and those whose last attempt failed, use no more than this of all slots. */
+/** Share of all slots for destinations without a success as their last result: untried and failing together. */
 const UNPROVEN_SHARE = 3 / 4;
-/** Of these, the destinations whose last attempt failed. */
+/** Share of all slots for destinations whose last attempt failed. */
 const FAILING_SHARE = 1 / 4;
 /** The last slots are for the first attempt of a destination, and in a class for the entities with the fewest. */
 const LAST_SHARE = 1 / 16;
@@ -14,14 +14,14 @@ export type Capacity = {
   readonly slots: number;
   /** How many deliveries may be held beyond these. */
   readonly queuePlaces: number;
-  /** The size of all deliveries that are queued or in flight; exceeded by no more than what is reserved at a time. */
+  /** The size of all deliveries that are queued or in flight. Only reserved deliveries can exceed it. */
   readonly bytes: number;
 };
 
-/** What the destinations of one entity use together. */
+/** Capacity that the destinations of one entity use together. */
 export type EntityUse = {
   slots: number;
-  /** Those of `slots` that belong to destinations of these classes. */
+  /** Slots among `slots` of destinations in these classes. */
   untried: number;
   failing: number;
   /** Deliveries held beyond the slots. */
@@ -36,9 +36,9 @@ export function noUse(): EntityUse {
 /**
  * Divides the capacity of this process between entities and health classes.
  *
- * Every limit is relative to what is free at the moment (a dynamic threshold): one busy entity may use most of it, a
- * crowd leaves less to each of its members, and something remains for an entity that uses nothing yet. No limit is below
- * one slot, so that every destination makes progress with any capacity.
+ * Every limit is relative to the capacity that is free at the moment (a dynamic threshold). One busy entity may use
+ * most of it, a crowd leaves less to each of its members, and some remains for an entity that uses nothing yet. No
+ * limit is below one slot, so that every destination makes progress with any capacity.
  */
 export class SlotShares {
   readonly #unprovenMax: number;
