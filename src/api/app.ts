@@ -75,7 +75,7 @@ export function createApp(context: ApiContext): App {
 /** In metrics and the log, where any text of a client as a label would be without a bound. */
 const UNKNOWN_METHOD = 'unknown';
 
-/** Of the text, because building a URL object for every request costs several times as much. */
+/** Splits the text, because building a URL object for every request costs several times as much. */
 function splitUrl(url: string): { path: string; search: string } {
   // A request of HTTP/1.0 without a Host, as simple health checks send it, has only a path.
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2);
@@ -129,7 +129,7 @@ function respond(
 function findRoute(routes: Routes, path: string, processor: string): { route: Route; id: string } {
   const found = findByPattern(routes, path);
   if (found !== null) return found;
-  // What clients of another service get wrong: the name of the processor, and a slash at the end.
+  // Corrects two mistakes of clients of another service: the name of the processor, and a slash at the end.
   const corrected = path.replace(/\/+$/, '').replace(/^\/api\/v1\/[^/]+\//, `/api/v1/${processor}/`);
   const meant = findByPattern(routes, corrected)?.route.path;
   const advice = meant === undefined ? 'See /docs or /openapi.json for all paths.' : `Did you mean ${meant}?`;

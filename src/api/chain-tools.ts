@@ -1,16 +1,48 @@
-import type { SourcePreview } from '../contract/chain/sources.ts';
+import type { NewInvoice } from '../contract/chain/new-invoice.ts';
+import type { SourcePreview, SourceRecentEvents } from '../contract/chain/sources.ts';
+import type { Problem } from '../contract/problems.ts';
+import type { Parsed } from '../domain/chain/families/family-rules.ts';
 import type { SourceDefinition } from '../domain/chain/source-definition.ts';
+import type { TokenReading } from '../store/chain/invoices/book.ts';
+import type { PreparedInvoice } from '../store/chain/invoices/new-invoices.ts';
 import type { FollowedSource } from '../store/chain/network-store.ts';
 import type { PreparedSource } from '../store/chain/sources/sources.ts';
 
-/** What the API can ask of the networks that this process has nodes of. Everything that is wrong is thrown as a problem. */
+/** Questions of the API to the networks that this process has nodes for. Every error is thrown as a problem. */
 export type ChainTools = {
-  /** Checks a definition against the network, and says where the network stands. */
+  /** Checks a definition against the network, and returns the network's newest blocks. */
   prepareSource(definition: SourceDefinition): Promise<PreparedSource>;
-  /** What would be made of a transaction, by a definition that is not stored or by the given sources. */
+  /** Shows the events that a transaction would lead to, by an unstored definition or by the given sources. */
   preview(
     networkId: number,
     wanted: SourceDefinition | readonly FollowedSource[],
+    /** In its stored form. */
     transactionHash: string,
   ): Promise<SourcePreview>;
+  /** The stored form of each address, or its mistake. */
+  parseAddresses(networkId: number, texts: readonly string[]): Promise<readonly Parsed[]>;
+  /** For the invoices of a network, which must be followed. */
+  invoicesOf(networkId: number): InvoiceTools;
+  /** The newest events that a definition which is not stored would have led to. */
+  previewRecent(definition: SourceDefinition): Promise<SourceRecentEvents>;
+};
+
+/** Questions of invoices to their network. */
+export type InvoiceTools = {
+  /**
+   * For each invoice, what it becomes or the problem with it, and how the logs of their tokens are read. Nodes are asked within
+   * `asking`, and only for tokens that are new.
+   */
+  prepare(
+    networkId: number,
+    invoices: readonly NewInvoice[],
+    asking: <Value>(work: () => Promise<Value>) => Promise<Value>,
+  ): Promise<{
+    readonly results: readonly (PreparedInvoice | Problem)[];
+    readonly readings: ReadonlyMap<string, TokenReading>;
+  }>;
+  /** The newest block of a node. */
+  readHead(networkId: number): Promise<number>;
+  /** The balance of an address now, in the smallest unit; null if the node does not say. */
+  readBalance(networkId: number, token: string, address: string): Promise<bigint | null>;
 };

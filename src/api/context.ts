@@ -5,6 +5,7 @@ import type { SigningKeys } from '../domain/signing.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
+import type { WriteProblem } from '../store/database/write-health.ts';
 import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
@@ -19,7 +20,7 @@ import type { Feeds } from './routes/endpoints/feeds.ts';
 import type { Listeners } from './routes/listen/listeners.ts';
 import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
-/** A part of the process without which deliveries or the work after them stand still. */
+/** A part of the process that deliveries, or the work after them, depend on. */
 type FailingWorker = {
   readonly worker: string;
   readonly failuresInARow: number;
@@ -46,9 +47,9 @@ export type ApiContext = {
   readonly metrics: Metrics;
   /** For a scrape: of this process, or of all that share its port. */
   readonly metricsText: () => Promise<string>;
-  /** Null where OpenTelemetry is off. */
+  /** Null if OpenTelemetry is off. */
   readonly tracer: Tracer | null;
-  /** Null where `CHAIN_RPC` is not set. */
+  /** Null if `CHAIN_RPC` is not set. */
   readonly chain: ChainTools | null;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
@@ -71,16 +72,18 @@ export type ApiContext = {
   readonly nowMs: () => number;
   /** Workers of this process that keep failing, such as the one that claims deliveries. */
   readonly failingWorkers: () => readonly FailingWorker[];
+  /** Why the store accepts no writes; null while it does. */
+  readonly writeProblem: () => Pick<WriteProblem, 'reason'> | null;
   /** False while the service starts, and from the moment it begins to stop. */
   readonly isReady: () => boolean;
 };
 
-/** What becomes known of a request while it is processed, for its log line and its response. */
+/** Facts about a request that become known during its processing, for its log line and its response. */
 export type RequestState = Counted & {
   readonly requestId: string;
-  /** Null where its trace is not recorded. */
+  /** Null if its trace is not recorded. */
   span: RequestSpan | null;
-  /** Of the URL, as it was sent. */
+  /** Path of the URL, as it was sent. */
   readonly path: string;
   /** The query string of the URL, as it was sent and without the `?`. */
   readonly search: string;
@@ -88,7 +91,7 @@ export type RequestState = Counted & {
   entityId: string | null;
   /** The address of the client, past the trusted proxies. A function, because few requests need it. */
   readonly clientAddress: () => string | null;
-  /** Takes the limit on idle connections away from that of this request. */
+  /** Exempts this request's connection from the limit on idle connections. */
   readonly keepOpen: () => void;
 };
 
@@ -99,14 +102,14 @@ export type Caller = {
   readonly entityId: string;
   readonly revision: number;
   readonly permissions: ReadonlySet<string>;
-  /** Of an operator's key, which the store does not know. */
+  /** Expiry of an operator's key, which is not in the database. */
   readonly expiresAtMs?: number | null;
 };
 
-/** The holder of an operator's key, on paths that belong to no entity. */
+/** The holder of an operator's key, on paths outside of any entity. */
 export type Operator = { readonly keyId: string };
 
-/** Of an operator's key, in Unix seconds. */
+/** Expiry of an operator's key, in Unix seconds. */
 export function expiryOf({ expiresAtMs }: Caller): number | null {
   return expiresAtMs == null ? null : Math.floor(expiresAtMs / 1000);
 }

@@ -27,7 +27,7 @@ type Responses = Readonly<
 /** The section of the API reference that an operation is in. */
 export type Tag =
   | ('Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries')
-  | ('Chain' | 'Listen sessions' | 'Keys' | 'Audit' | 'Operator');
+  | ('Chain' | 'Invoices' | 'Listen sessions' | 'Keys' | 'Audit' | 'Operator');
 
 type Documentation = {
   readonly method: Method;
@@ -54,9 +54,9 @@ type Input<Client, Query, Body> = {
   readonly body: Body;
   /** The body as it was sent; empty unless the operation declares a `rawBody`. */
   readonly bytes: Uint8Array;
-  /** Takes the limit on idle connections away from that of this request. */
+  /** Exempts this request's connection from the limit on idle connections. */
   readonly keepOpen: () => void;
-  /** Null where its trace is not recorded. */
+  /** Null if its trace is not recorded. */
   readonly span: RequestSpan | null;
 };
 

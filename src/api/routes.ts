@@ -5,8 +5,10 @@ import { NO_SNIFF } from './http/responses.ts';
 import type { Handler, Operation } from './operation.ts';
 import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
+import { addressOperations } from './routes/chain/addresses.ts';
 import { chainOperations } from './routes/chain/chains.ts';
 import { factOperations } from './routes/chain/facts.ts';
+import { invoiceOperations } from './routes/chain/invoices.ts';
 import { paymentOperations } from './routes/chain/payments.ts';
 import { sourceOperations } from './routes/chain/sources.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
@@ -90,7 +92,9 @@ function allOperations(config: Config): Operation[] {
     ...deliveryOperations(config),
     ...feedOperations,
     ...sourceOperations(config),
+    ...addressOperations,
     ...paymentOperations,
+    ...invoiceOperations(),
     ...factOperations,
     ...reconciliationOperations(),
     ...chainOperations,
@@ -126,7 +130,7 @@ function openPaths(config: Config): Record<string, Handler> {
     '/openapi.json': openapi,
     ...docsFiles,
     // Without the API there is nothing for the dashboard to call.
-    ...(servesApi(config) ? { ...dashboardFiles(config.PROCESSOR), ...notFoundFiles } : {}),
+    ...(servesApi(config) ? { ...dashboardFiles(config), ...notFoundFiles } : {}),
   };
 }
 

@@ -40,8 +40,9 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 
 /**
  * Bun closes the connection of a method that it does not know, such as FOO, without a response. Only a path whose route
- * is `false` passes it on, as a GET; so all known methods have routes of their own, and what remains is unknown. The
- * paths of the app come first because a pattern costs half a microsecond for each request.
+ * is `false` passes such a request on, as a GET. All known methods therefore have their own routes, and the remaining
+ * requests have an unknown method. The paths of the app come first because a pattern costs half a microsecond for each
+ * request.
  */
 function routesOf(app: App): Bun.Serve.Routes<undefined, string> {
   const byMethod = Object.fromEntries(METHODS.map((method) => [method, app.fetch]));

@@ -29,7 +29,7 @@ export async function authenticate(context: ApiContext, state: RequestState, hea
   return holder;
 }
 
-/** For a request that goes on for a while: throws if its key was revoked, has expired or lost the permission meanwhile. */
+/** For a long request: throws if its key was revoked, has expired or lost the permission since the request began. */
 export async function requireValidKey(
   context: ApiContext,
   caller: Caller,
@@ -47,7 +47,7 @@ export async function requireValidKey(
   requirePermission(holder, permission);
 }
 
-/** For paths that belong to no entity. Only operators' keys open them, and no key of an entity does. */
+/** For paths outside of any entity. Only operators' keys open them, never an entity's key. */
 export async function authenticateOperator(
   context: ApiContext,
   state: RequestState,

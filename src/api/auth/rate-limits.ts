@@ -18,7 +18,7 @@ export type Limited = 'requests' | 'event' | 'batch';
 
 type Rate = { readonly perSecond: number; readonly burst: number };
 
-/** What was granted, and the state of the bucket after it. */
+/** The tokens granted, and the state of the bucket after that. */
 type Grant = {
   granted: number;
   remaining: number;
@@ -83,9 +83,9 @@ export class RateLimits {
   }
 
   /**
-   * Counts an invalid key. Returns the problem of an address that has sent too many of them lately, or null. A key of an
-   * entity is looked up first, so the failures of others behind the same address never refuse a valid one; it has
-   * too many random bits to be guessed at any rate.
+   * Counts an invalid key. If the address has sent too many of them lately, returns the problem, otherwise null. A key
+   * of an entity is looked up first, so the failures of others behind the same address never affect a valid key. Such
+   * keys have too many random bits to be guessed.
    */
   recordFailure(clientAddress: () => string | null): Problem | null {
     const address = clientAddress();
@@ -155,7 +155,7 @@ export class TokenBuckets {
     return this.#fullAtMs.size;
   }
 
-  /** As many of the wanted tokens as there are. */
+  /** Takes the wanted tokens, or as many as there are. */
   take(key: string, wanted = 1): Grant {
     const nowMs = this.clock();
     if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#deleteFull(nowMs);

@@ -1,3 +1,4 @@
+import { type Config, isPracticeMode } from '../../config.ts';
 import { Problem } from '../../contract/problems.ts';
 import { ASSET_PATH, DASHBOARD_PATHS, DETAIL_PATHS } from '../../dashboard/paths.ts';
 import { version } from '../../version.ts';
@@ -5,7 +6,7 @@ import { bundleDashboard, type DashboardFile } from './bundle.ts';
 import { ASSET_HEADERS, DASHBOARD_HEADERS } from './headers.ts';
 
 /**
- * Serves the dashboard, a client of the public API: the same document at every path, and scripts and styles that can be
+ * Serves the dashboard, a client of the public API. Every path returns the same document. Scripts and styles can be
  * cached forever, because their names contain a hash of their content.
  */
 
@@ -29,11 +30,11 @@ type Compressed = {
 type PreparedDashboard = { readonly document: Compressed; readonly assets: ReadonlyMap<string, Compressed> };
 type Respond = (context: unknown, state: unknown, request: Request, id: string) => Promise<Response>;
 
-export function dashboardFiles(processor: string): Readonly<Record<string, Respond>> {
+export function dashboardFiles(config: Config): Readonly<Record<string, Respond>> {
   let prepared: Promise<PreparedDashboard> | null = null;
   // Bundled on the first visit, so that it does not slow down the start of the service.
   const dashboard = () => {
-    prepared ??= prepareDashboard(processor).catch((error: unknown) => {
+    prepared ??= prepareDashboard(config).catch((error: unknown) => {
       // A later visit bundles again instead of repeating an old failure.
       prepared = null;
       throw error;
@@ -57,16 +58,16 @@ export function dashboardFiles(processor: string): Readonly<Record<string, Respo
   };
 }
 
-async function prepareDashboard(processor: string): Promise<PreparedDashboard> {
+async function prepareDashboard(config: Config): Promise<PreparedDashboard> {
   const files = await bundleDashboard();
   const icon = { name: ICON_NAME, type: 'image/svg+xml', text: ICON };
   return {
-    document: compress(documentOf(files, processor), 'text/html'),
+    document: compress(documentOf(files, config), 'text/html'),
     assets: new Map([...files, icon].map(({ name, type, text }) => [name, compress(text, type)])),
   };
 }
 
-function documentOf(files: readonly DashboardFile[], processor: string): string {
+function documentOf(files: readonly DashboardFile[], config: Config): string {
   // The script loads the other chunks when a view needs them.
   const entries = files.filter(({ name }) => name.startsWith('main-')).map(({ name }) => `${ASSET_PATH}/${name}`);
   const styles = entries
@@ -81,8 +82,8 @@ function documentOf(files: readonly DashboardFile[], processor: string): string 
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="paybell-processor" content="${processor}">
-<meta name="paybell-version" content="${version}">
+<meta name="paybell-processor" content="${config.PROCESSOR}">
+<meta name="paybell-version" content="${version}">${isPracticeMode(config) ? '\n<meta name="paybell-practice" content="true">' : ''}
 <title>Paybell</title>
 <link rel="icon" type="image/svg+xml" href="${ASSET_PATH}/${ICON_NAME}">
 ${[...styles, ...scripts].join('\n')}

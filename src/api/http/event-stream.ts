@@ -6,7 +6,7 @@ import { NO_SNIFF } from './responses.ts';
 
 /** Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html defines them. */
 export type ServerSentEvent = {
-  /** What a client that connects again sends as `last-event-id`. */
+  /** A client that connects again sends this as `last-event-id`. */
   readonly id?: string;
   /** The type of the event; a browser calls it `message` where it is absent. */
   readonly event?: string;
@@ -21,7 +21,7 @@ export type StreamReader = {
   readonly entityId: string;
   /** Null for an operator, whose key is a setting and cannot be revoked. */
   readonly keyHash: string | null;
-  /** Of an operator's key. */
+  /** Expiry of an operator's key. */
   readonly expiresAtMs: number | null;
   readonly permission: Permission;
 };
@@ -88,7 +88,7 @@ export class EventStreams {
     const stream = new EventStream(reader, limit.what, source, this.timing.commentMs, (ended, error) => {
       this.#open.delete(ended);
       if (this.#open.size === 0) this.#stopKeyCheck();
-      // The client connects again and goes on where it was.
+      // The client connects again and continues from its position.
       if (error !== null)
         this.log.warn({ err: error, entityId: reader.entityId }, `${limit.what}: a stream ended early`);
     });
@@ -149,7 +149,7 @@ class EventStream {
   readonly #abort = new AbortController();
   readonly #events: AsyncGenerator<ServerSentEvent, void, undefined>;
   #isAsking = false;
-  /** What the client takes next, if it is there already. */
+  /** The next part for the client, if it is there already. */
   #next: string | null = GREETING;
   #isOver = false;
   #isCancelled = false;

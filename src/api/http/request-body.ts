@@ -37,7 +37,7 @@ function requireContentType(headers: Headers, expected: string): void {
   });
 }
 
-/** A compressed body could be many times larger than what was sent, so none is accepted. */
+/** A decompressed body could be many times larger than the request, so compressed bodies are rejected. */
 function requireNoEncoding(headers: Headers): void {
   const encoding = headers.get('content-encoding');
   if (encoding === null || encoding.trim().toLowerCase() === 'identity') return;
@@ -89,8 +89,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
 export type CheckedField = { readonly name: string; readonly isInteger: boolean };
 
 /**
- * Also returns what parsing would hide of the given fields. Of a field that is given twice, `JSON.parse` takes the last
- * one, where a receiver may take the first; and it rounds a number with too many digits.
+ * Also returns errors of the given fields that parsing would hide. If a field is given twice, `JSON.parse` takes the
+ * last one, but a receiver may take the first. It also rounds a number with too many digits.
  */
 export function parseJson(
   text: string,
@@ -105,7 +105,7 @@ export function parseJson(
   throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
 }
 
-/** For each field, where its name ends in the text. */
+/** For each field, the index at which its name ends in the text. */
 type Ends = number[];
 const ABSENT = -1;
 const TWICE = -2;

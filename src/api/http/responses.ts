@@ -8,7 +8,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return response;
 }
 
-/** What is a text in a JSON response could pass for HTML in a browser that guesses the type. */
+/** A browser that guesses the type could take a text in a JSON response for HTML. */
 export const NO_SNIFF = { 'x-content-type-options': 'nosniff' } as const;
 
 const JSON_TYPE = { 'content-type': 'application/json', ...NO_SNIFF };

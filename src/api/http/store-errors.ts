@@ -1,6 +1,6 @@
 import { type InputError, invalidRequest, Problem, type ProblemCode } from '../../contract/problems.ts';
 import { DomainError, type DomainErrorKind, type FactsOf } from '../../domain/errors.ts';
-import { StoreUnavailableError } from '../../store/database/database.ts';
+import { StoreUnavailableError, type UnavailableReason } from '../../store/database/database.ts';
 import { SecretKeyError } from '../../store/tenants/secret-box.ts';
 
 const STORE_RETRY_AFTER_S = 2;
@@ -52,6 +52,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   },
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
   held_limit: { code: 'held_limit', retryAfterS: BACKLOG_RETRY_AFTER_S },
+  redeliveries_running: { code: 'rate_limited', retryAfterS: BACKLOG_RETRY_AFTER_S },
   storage_full: { code: 'storage_full', retryAfterS: STORAGE_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
   retracted_not_found: {
@@ -128,6 +129,22 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   alerts_off: { code: 'conflict' },
   listen_limit: { code: 'conflict' },
   source_limit: { code: 'source_limit' },
+  address_limit: { code: 'address_limit' },
+  source_of_invoices: { code: 'conflict' },
+  invoice_limit: { code: 'invoice_limit' },
+  invoice_conflict: { code: 'invoice_conflict' },
+  address_in_use: { code: 'address_in_use' },
+  amount_in_use: { code: 'amount_in_use' },
+  invoice_expiry: {
+    inputErrors: ({ earliest, latest }) => [
+      {
+        in: 'body',
+        name: 'dateExpires',
+        message: `must be from ${earliest} to ${latest}: at least a minute and at most 366 days from now`,
+      },
+    ],
+  },
+  invoice_paid: { code: 'invoice_paid' },
   key_limit: { code: 'key_limit' },
   key_not_in_force: { code: 'unauthenticated' },
   key_outlives_its_maker: {
@@ -147,12 +164,18 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   },
 };
 
-/** The problem that an error of the store is to a client, or null for anything else. */
+const UNAVAILABLE_TEXTS: Readonly<Record<UnavailableReason, string>> = {
+  disk_full: 'The disk of the database is full. The operator has to free some space. Try again later.',
+  read_only: 'The database is read-only. The operator has to make it writable. Try again later.',
+  no_answer: 'The store does not respond at the moment. Try again.',
+};
+
+/** Translates an error of the store into a problem for the client. Null for any other error. */
 export function storeProblem(error: unknown): Problem | null {
   if (error instanceof DomainError) return domainProblem(error);
   // Says nothing about what was changed: the response to a commit may be what is missing.
   if (error instanceof StoreUnavailableError) {
-    return unavailable('The store does not respond at the moment. Try again.', STORE_RETRY_AFTER_S);
+    return unavailable(UNAVAILABLE_TEXTS[error.reason], STORE_RETRY_AFTER_S);
   }
   if (error instanceof SecretKeyError) {
     const detail = 'The signing secrets cannot be opened at the moment. The operator has to check SECRET_KEY.';

@@ -54,6 +54,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
   Chain:
     'A source makes events of the logs of a contract. A fact is what a network said in a transaction, wherever that now stands.',
+  Invoices: 'An invoice is a payment that is expected. Its state follows from its payments.',
   'Listen sessions': 'A listen session hands events to a program without a public URL, such as one on a laptop.',
   Keys: 'The API keys of the entity. A key can create others with permissions that it has itself.',
   Audit: 'The audit log records every change of an entity.',

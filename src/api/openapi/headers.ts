@@ -7,7 +7,7 @@ export const HEADER_COMPONENTS = {
   },
   RateLimit: {
     description:
-      'What remains of the rate limit of the key (`r`), and in how many seconds it is full again (`t`). Absent without a limit.',
+      'Remaining quota of the key’s rate limit (`r`), and in how many seconds it is full again (`t`). Absent without a limit.',
     schema: { type: 'string' as const },
     example: '"default";r=199;t=1',
   },

@@ -10,11 +10,11 @@ import { version } from '../../version.ts';
 export const OUTGOING_TAG = {
   name: 'Outgoing requests',
   description:
-    'What Paybell sends to the URLs of webhooks, and alerts to the URL for alerts. Verify `webhook-signature` with a ' +
+    'Requests from Paybell to the URLs of webhooks, and alerts to the URL for alerts. Verify `webhook-signature` with a ' +
     'Standard Webhooks library, and handle each `webhook-id` once.',
 };
 
-/** The settings that change what is sent. */
+/** Settings that change outgoing requests. */
 export type OutgoingSettings = {
   readonly extraEvents: readonly string[];
   readonly bodySignatureHeader: string | undefined;
@@ -64,7 +64,7 @@ export const SENT_HEADERS = {
   ),
   PaybellSequence: header(
     'paybell-sequence',
-    `Number of the delivery at that endpoint, without a hole, the same on every attempt. ${NOT_NUMBERED}`,
+    `Sequence number of the delivery at that endpoint, without a gap, the same on every attempt. ${NOT_NUMBERED}`,
     '42',
     false,
   ),
@@ -81,7 +81,12 @@ export const SENT_HEADERS = {
     '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
     false,
   ),
-  Tracestate: header('tracestate', `What else its sender says of the trace. ${NOT_TRACED}`, 'congo=t61rcWkgMzE', false),
+  Tracestate: header(
+    'tracestate',
+    `Further data of the trace from its sender. ${NOT_TRACED}`,
+    'congo=t61rcWkgMzE',
+    false,
+  ),
 };
 
 type HeaderName = keyof typeof SENT_HEADERS;
@@ -168,7 +173,7 @@ function sentRetraction(): Sent {
   return {
     kind: RETRACTION,
     operationId: `receive${RETRACTION}`,
-    summary: 'An event is taken back',
+    summary: 'An event is retracted',
     schema: PAYLOAD_SCHEMAS[RETRACTION],
     samples: { retraction: { summary: 'A retraction', value: OWN_SAMPLES[RETRACTION] } },
     isNumbered: true,

@@ -9,7 +9,9 @@ import {
   newEntitySchema,
   provisionedSchema,
 } from '../../contract/admin.ts';
+import { attentionListSchema, attentionQuerySchema } from '../../contract/attention.ts';
 import { invalidRequest, Problem } from '../../contract/problems.ts';
+import { listAttention } from '../../store/attention/read.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api-keys.ts';
 import { entityExists, listEntities } from '../../store/tenants/entities.ts';
 import { provisionEntity } from '../../store/tenants/provision.ts';
@@ -104,4 +106,27 @@ const revokeKey = adminOperation({
   },
 });
 
-export const adminOperations: readonly Operation[] = [listAllEntities, createEntity, listAllKeys, createKey, revokeKey];
+const listNeeds = adminOperation({
+  method: 'get',
+  path: '/attention',
+  operationId: 'listAttention',
+  tag: 'Operator',
+  scope: 'entities:read',
+  summary: 'List entities by urgency',
+  description:
+    'Lists all entities, worst first: those with failing or suspended endpoints or overdue deliveries, then those with ' +
+    'paused endpoints that hold deliveries or with paused sources, then the others by their backlog.',
+  query: attentionQuerySchema,
+  responses: taggedResponses(attentionListSchema),
+  handle: async ({ context, request, query }) =>
+    cacheableJson(request, await listAttention(context.db, query, nowS(context))),
+});
+
+export const adminOperations: readonly Operation[] = [
+  listAllEntities,
+  createEntity,
+  listNeeds,
+  listAllKeys,
+  createKey,
+  revokeKey,
+];

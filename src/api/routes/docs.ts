@@ -25,9 +25,9 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * Swagger UI has dark colours for a class and does not set it by itself. There is one server, so none is to be chosen. Its links
- * inside of buttons and its inputs without a name are barriers for assistive technology: the button alone opens an operation,
- * and every input gets the name of its parameter.
+ * Swagger UI has dark colours for a class and does not set it by itself. There is only one server, so the choice of a
+ * server is hidden. Links inside of buttons and inputs without a name are barriers for assistive technology. Here the
+ * button alone opens an operation, and every input gets the name of its parameter.
  */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);

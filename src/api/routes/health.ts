@@ -9,11 +9,13 @@ export function healthz(): Response {
   return json(200, { status: 'ok' });
 }
 
-/** Readiness: the process is not stopping, the store responds, its secrets can be decrypted, and no worker keeps failing. */
+/** Readiness: the process is not stopping, the store responds and accepts writes, its secrets can be decrypted, and no worker keeps failing. */
 export async function readyz(context: ApiContext): Promise<Response> {
   if (!context.isReady()) return notReady('stopping');
   try {
     await checkSecretsOpen(context.db, context.box);
+    const problem = context.writeProblem();
+    if (problem !== null) return notReady(BLOCKED_WRITES[problem.reason]);
     const workers = context.failingWorkers();
     if (workers.length > 0) {
       const names = workers.map(({ worker }) => worker).join(', ');
@@ -21,12 +23,20 @@ export async function readyz(context: ApiContext): Promise<Response> {
     }
     return json(200, { status: 'ready', store: context.db.engine });
   } catch (error) {
-    if (error instanceof StoreUnavailableError) return notReady('the store does not respond');
+    if (error instanceof StoreUnavailableError) {
+      return notReady(error.reason === 'no_answer' ? 'the store does not respond' : BLOCKED_WRITES[error.reason]);
+    }
     if (error instanceof SecretKeyError)
       return notReady('SECRET_KEY has changed: restart the service with the new one');
     throw error;
   }
 }
+
+/** Without the name of the file: /readyz is open to all. The log and `doctor` name it. */
+const BLOCKED_WRITES = {
+  disk_full: 'the disk of the database is full: free some space',
+  read_only: 'the database is read-only',
+} as const;
 
 function notReady(reason: string, details: object = {}): Response {
   return json(503, { status: 'not ready', reason, ...details }, { 'retry-after': '2' });

@@ -7,15 +7,18 @@ import {
   type SourceRules,
   type SourceUpdateRequest,
   sourcePreviewSchema,
+  sourceRecentSchema,
   sourceUpdateSchema,
 } from '../../../contract/chain/new-source.ts';
 import {
   sourceListQuerySchema,
   sourceListSchema,
   sourcePreviewResultSchema,
+  sourceRecentEventsSchema,
   sourceSchema,
 } from '../../../contract/chain/sources.ts';
 import { Problem } from '../../../contract/problems.ts';
+import { rulesOf } from '../../../domain/chain/families/families.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { readSourcesToTry } from '../../../store/chain/sources/followed.ts';
 import {
@@ -41,7 +44,7 @@ const CHANGE_RETRY_AFTER_S = 60;
 export function sourceOperations(config: Config): Operation[] {
   const rules = { events: knownEvents(config) };
   const limit = new ConcurrencyLimit('requests that ask a network', MAX_AT_ONCE);
-  return [create(rules, limit), preview(rules, limit), list, read, update(limit), remove];
+  return [create(rules, limit), preview(rules, limit), previewRecent(rules, limit), list, read, update(limit), remove];
 }
 
 function create(rules: SourceRules, limit: ConcurrencyLimit): Operation {
@@ -63,8 +66,7 @@ function create(rules: SourceRules, limit: ConcurrencyLimit): Operation {
     },
     problems: ['source_limit', 'network_not_followed', 'network_unavailable'],
     handle: async ({ context, caller, body }) => {
-      const { minAmount } = body;
-      const definition = { ...definitionOf(body, body), ...(minAmount === undefined ? {} : { minAmount }) };
+      const definition = definitionOf(body, body);
       const tools = toolsFor(context, definition.networkId);
       const prepared = await limit.run(caller.entityId, () => tools.prepareSource(definition));
       const { db, config } = context;
@@ -92,13 +94,38 @@ function preview(rules: SourceRules, limit: ConcurrencyLimit): Operation {
     responses: { 200: { description: 'Ok', schema: sourcePreviewResultSchema } },
     problems: ['transaction_not_found', 'transaction_pending', 'network_not_followed', 'network_unavailable'],
     handle: async ({ context, caller: { entityId }, body }) => {
-      const { networkId, transactionHash, contract } = body;
+      const { networkId, contract } = body;
+      const parsed = rulesOf(networkId).transactionIds.parse(body.transactionHash);
+      const transactionHash = 'value' in parsed ? parsed.value : body.transactionHash;
       const tools = toolsFor(context, networkId);
       const wanted =
         contract === undefined
           ? await readSourcesToTry(longReadsOf(context.db, entityId), entityId, networkId)
           : definitionOf({ ...body, contract }, { fromBlock: 0, deliverHistory: true });
       return json(200, await limit.run(entityId, () => tools.preview(networkId, wanted, transactionHash)));
+    },
+  });
+}
+
+function previewRecent(rules: SourceRules, limit: ConcurrencyLimit): Operation {
+  return operation({
+    method: 'post',
+    path: '/sources/preview/recent',
+    operationId: 'previewRecentEvents',
+    tag: 'Chain',
+    summary: 'Preview the newest events of a source',
+    description:
+      'Looks back from the newest block for the events that a source which does not exist yet would have led to. It asks a ' +
+      'node for logs at most four times, so that it sees at most 22,000 blocks, and fewer if the node refuses such ' +
+      'ranges. Nothing is stored and nothing is sent.',
+    permission: 'webhooks:write',
+    body: sourceRecentSchema(rules),
+    responses: { 200: { description: 'Ok', schema: sourceRecentEventsSchema } },
+    problems: ['network_not_followed', 'network_unavailable'],
+    handle: async ({ context, caller: { entityId }, body }) => {
+      const tools = toolsFor(context, body.networkId);
+      const definition = definitionOf(body, { fromBlock: 0, deliverHistory: true });
+      return json(200, await limit.run(entityId, () => tools.previewRecent(definition)));
     },
   });
 }
@@ -132,7 +159,7 @@ const read = operation({
   },
 });
 
-/** Two requests that change one source at the same time: the later one is made of the result of the first. */
+/** If two requests change one source at the same time, the later one starts from the result of the first. */
 const MAX_ATTEMPTS = 3;
 
 function update(limit: ConcurrencyLimit): Operation {
@@ -228,6 +255,8 @@ function toolsFor({ chain }: ApiContext, networkId: number): ChainTools {
 
 type Asked = Pick<SourcePreviewRequest, 'networkId' | 'preset' | 'abi' | 'event' | 'where' | 'fields'> & {
   readonly contract: string;
+  readonly minAmount?: string | undefined;
+  readonly addressBook?: string | undefined;
 };
 
 /** A single value of `where` is a list of one. */
@@ -237,7 +266,7 @@ function listsOf(where: NonNullable<SourceUpdateRequest['where']>): SourceDefini
 }
 
 function definitionOf(
-  { networkId, preset, contract, abi, event, where = {}, fields = {} }: Asked,
+  { networkId, preset, contract, abi, event, where = {}, fields = {}, minAmount, addressBook }: Asked,
   { fromBlock, deliverHistory }: Pick<NewSource, 'fromBlock' | 'deliverHistory'>,
 ): SourceDefinition {
   return {
@@ -250,6 +279,8 @@ function definitionOf(
     fields,
     fromBlock,
     deliverHistory,
+    ...(minAmount === undefined ? {} : { minAmount }),
+    ...(addressBook === undefined ? {} : { addressBook }),
   };
 }
 

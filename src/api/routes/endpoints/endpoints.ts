@@ -100,7 +100,7 @@ const listWebhooks = operation({
   operationId: 'listEndpointWebhooks',
   tag: 'Endpoints',
   summary: 'List the webhooks of an endpoint',
-  description: 'Lists the webhooks that have the URL of the endpoint, with their state and what waits for them.',
+  description: 'Lists the webhooks that have the URL of the endpoint, with their state and their waiting deliveries.',
   permission: 'webhooks:read',
   query: endpointWebhookQuerySchema,
   responses: taggedResponses(endpointWebhookListSchema),
@@ -135,8 +135,8 @@ const rotateSecret = operation({
   tag: 'Endpoints',
   summary: 'Rotate the signing secret of an endpoint',
   description:
-    'Creates a new signing secret for this endpoint alone. For `overlapHours`, requests are also signed with what signed ' +
-    'them before: its previous secrets, or those of the entity. Use 0 after a leak.',
+    'Creates a new signing secret for this endpoint. For `overlapHours`, requests are also signed with the secrets ' +
+    'in use before: the endpoint’s previous secrets, or the entity’s. Use 0 after a leak.',
   permission: 'secrets:write',
   body: rotationSchema,
   responses: { 201: { description: 'The active secrets, newest first', schema: endpointSecretListSchema } },
@@ -152,7 +152,7 @@ function target({ db, box }: ApiContext, { entityId }: Caller, endpointId: strin
   return { db, box, entityId, endpointId };
 }
 
-/** The same for an id of another entity, for that of an endpoint that was removed, and for an unknown one. */
+/** One response for an id of another entity, of a removed endpoint, and for an unknown id. */
 function found<Value>(value: Value | null): Value {
   if (value === null) throw new Problem('not_found', 'There is no endpoint with this id.');
   return value;

@@ -49,7 +49,7 @@ const read = operation({
     if (isStream) {
       return openFeedStream({ context, caller, request, keepOpen }, PERMISSION, entriesOf(context, endpoint, after));
     }
-    // Where numbers were removed there may be none to show, and nothing to wait for either.
+    // If numbers were removed, the page may be empty without anything to wait for.
     const isWaiting = query.wait > 0 && first.feed.lastSequence <= after;
     return cacheableJson(
       request,

@@ -17,13 +17,13 @@ export class Feeds {
     log: Logger,
     /** `FEED_LIMIT`: of one entity. */
     private readonly limit: number,
-    /** How often numbers are looked for that nothing has told of. */
+    /** How often to look for numbers that no notification announced. */
     lookEveryMs?: number,
   ) {
     this.watch = new SequenceWatch(db, log, lookEveryMs);
   }
 
-  /** Counts a feed that is open from now on; call what it returns when the feed has ended. */
+  /** Counts an open feed. Call the returned function when the feed has ended. */
   enter(entityId: string): () => void {
     const count = this.#open.get(entityId) ?? 0;
     if (count >= this.limit) {

@@ -15,13 +15,13 @@ type Watched = {
   readonly waiters: Set<Waiter>;
 };
 
-/** Finds what other instances have committed and no notification told. */
+/** Finds numbers of other instances whose notification was lost. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Tells the readers of feeds when their endpoint has a new number. A commit of this process wakes those of its
- * destinations, a notification of another instance or a second all of them; then one statement reads the numbers of a
- * hundred endpoints, and only readers for whom there is something go on.
+ * Wakes readers of feeds when their endpoint has a new sequence number. A commit of this process wakes the readers of
+ * its destinations. A notification of another instance, or a timer every second, wakes all. One statement then reads
+ * the numbers of a hundred endpoints, and only readers with a new number continue.
  */
 export class SequenceWatch {
   readonly #watched = new Map<string, Watched>();
@@ -110,7 +110,7 @@ export class SequenceWatch {
     if (this.#due.size > 0 && !this.#isLooking) void this.#look();
   }
 
-  /** One look at a time: what becomes due meanwhile is read by the next. */
+  /** One look at a time. Endpoints that become due during a look are read by the next. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     // Waits that begin in the same tick share a statement.

@@ -12,6 +12,7 @@ import {
 } from '../../../contract/events.ts';
 import { parseBody } from '../../../contract/parse-input.ts';
 import { type InputError, invalidRequest, Problem } from '../../../contract/problems.ts';
+import { rulesOf } from '../../../domain/chain/families/families.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
 import { readTraceContext, traceIdsOf } from '../../../domain/trace-context.ts';
@@ -41,12 +42,12 @@ function acceptOne(schema: EventSchema): Operation {
     description:
       'Accepts an event and delivers it to every webhook for its kind and network. The body is the payload: receivers ' +
       'get exactly the same bytes. The response is sent once the event and its deliveries are stored; ' +
-      'of more than 1,000, the first of them and a task for the rest. The request is ' +
+      'with more than 1,000 deliveries, the first of them and a task for the others. The request is ' +
       'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`. ' +
-      'Paybell reads `agreementId` and `transferId` of the payload to keep order and to supersede what a later event has ' +
-      'made pointless. With `hold=chain` and a `transactionHash`, each webhook gets the event once that transaction has the ' +
+      'Paybell reads `agreementId` and `transferId` of the payload to keep order and to supersede events that a later event ' +
+      'makes unnecessary. With `hold=chain` and a `transactionHash`, each webhook gets the event once that transaction has the ' +
       'finality that the webhook asked for, and a retraction if the transaction is undone. The headers `traceparent` and ' +
-      '`tracestate` (W3C Trace Context) go on to receivers.',
+      '`tracestate` (W3C Trace Context) are passed on to receivers.',
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: 'application/json', maxBytes: MAX_EVENT_BYTES, schema },
@@ -73,7 +74,7 @@ function acceptBatch(schema: EventSchema): Operation {
     summary: 'Publish a batch of events',
     description:
       `Accepts up to ${MAX_BATCH_EVENTS} events in NDJSON, one per line, with at most ${MAX_BATCH_BYTES} bytes. ` +
-      'Each event has a result of its own.',
+      'Each event has its own result.',
     permission: 'events:write',
     limited: 'batch',
     rawBody: { contentType: 'application/x-ndjson', maxBytes: MAX_BATCH_BYTES, schema },
@@ -87,7 +88,7 @@ function acceptBatch(schema: EventSchema): Operation {
           `A batch can have at most ${MAX_BATCH_EVENTS} events. Split it into several.`,
         );
       }
-      // Each event begins a trace of its own, with a link to that of the request.
+      // Each event begins its own trace, with a link to the request's trace.
       const expected = { schema, hold, beginsTrace: true, batchTrace: span?.context ?? null };
       const { admitted, rejection } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
@@ -190,7 +191,7 @@ async function accept(
   };
 }
 
-/** What else a request says: the schema of its event, whether to hold it, and the trace that it belongs to. */
+/** Other parts of a request: the schema of its event, whether to hold it, and its trace. */
 type Expected = Pick<NewEvent, 'trace' | 'beginsTrace' | 'batchTrace'> & {
   readonly schema: EventSchema;
   readonly hold: 'chain' | undefined;
@@ -205,8 +206,9 @@ function traceOf(headers: Headers): string | null {
 function transactionOf(value: unknown, networkId: number, { CHAIN_RPC }: Config): string {
   const errors: InputError[] = [];
   const { transactionHash } = value as Readonly<Record<string, unknown>>;
-  if (typeof transactionHash !== 'string' || !TRANSACTION_HASH.test(transactionHash)) {
-    const message = 'must be 0x and 64 hexadecimal digits where hold is chain: the event waits for this transaction';
+  const parsed = rulesOf(networkId).transactionIds.parse(typeof transactionHash === 'string' ? transactionHash : '');
+  if ('error' in parsed) {
+    const message = `${parsed.error}, because hold is chain and the event waits for this transaction`;
     errors.push({ in: 'body', name: 'transactionHash', message });
   }
   if (isRetraction(value)) {
@@ -216,18 +218,16 @@ function transactionOf(value: unknown, networkId: number, { CHAIN_RPC }: Config)
     const message = `must be a network that this server follows where hold is chain; the operator sets CHAIN_RPC for ${networkId}`;
     errors.push({ in: 'body', name: 'networkId', message });
   }
-  if (errors.length > 0) throw invalidRequest(errors);
-  return String(transactionHash).toLowerCase();
+  if ('error' in parsed || errors.length > 0) throw invalidRequest(errors);
+  return parsed.value;
 }
 
-const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/;
-
-/** Its fields have been checked by then. */
+/** The schema has checked its fields by then. */
 function isRetraction(value: unknown): value is { readonly retracts: { readonly eventId: string } } {
   return typeof value === 'object' && value !== null && 'event' in value && value.event === RETRACTION;
 }
 
-/** Of the other fields, these two are read and may have any value: one that cannot be used changes nothing but the receipt. */
+/** Reads two more fields, which may have any value. An unusable value only adds a warning to the receipt. */
 function readSubjects(value: unknown): Subjects & { warning: string | null } {
   const { agreementId, transferId } = value as Readonly<Record<string, unknown>>;
   const subjects = { agreementId: readSubject(agreementId), transferId: readSubject(transferId) };

@@ -37,9 +37,9 @@ function create(rules: ListenRules): Operation {
     summary: 'Create a listen session',
     description:
       'Hands every event that is accepted from now on, and that matches, to a program without a public URL: the client reads ' +
-      'the requests, sends them to the program and reports the results. A session is no webhook: it is in no list and no ' +
-      'count, and its requests are not retried. It keeps up to 1,000 requests that are not reported, drops the oldest beyond ' +
-      'that, and ends 60 seconds after its last reader. An entity has at most 5.',
+      'the requests, sends them to the program and reports the results. Sessions are not webhooks: lists and counts do not ' +
+      'include them, and their requests are not retried. A session keeps up to 1,000 unreported requests, drops the oldest ' +
+      'beyond that, and ends 60 seconds after its last reader. An entity has at most 5.',
     permission: 'deliveries:write',
     body: newListenSessionSchema(rules),
     responses: { 201: { description: 'Created', schema: listenSessionSchema } },
@@ -138,7 +138,7 @@ function keyOf({ db: { dialect } }: ApiContext, { entityId }: Caller, sessionId:
   return session;
 }
 
-/** The same for an id of another entity, for that of a session that has ended, and for an unknown one. */
+/** One response for an id of another entity, of a session that has ended, and for an unknown id. */
 function noSession(): Problem {
   return new Problem('not_found', 'There is no listen session with this id.');
 }

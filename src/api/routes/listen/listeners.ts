@@ -1,7 +1,7 @@
-/** Finds what other instances have accepted. */
+/** Finds events that other instances have accepted. */
 const LOOK_EVERY_MS = 1_000;
 
-/** Tells the readers of listen sessions in this process when their entity has a new event. */
+/** Wakes the readers of listen sessions in this process when their entity has a new event. */
 export class Listeners {
   readonly #byEntity = new Map<string, Set<Listener>>();
   /** While there is no reader, nothing has to be woken. */

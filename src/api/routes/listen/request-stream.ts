@@ -13,7 +13,7 @@ import type { EventSource } from '../../http/event-stream.ts';
 
 /** Several times within the minute after which a session without a reader ends. */
 const RENEW_EVERY_MS = 10_000;
-/** What is taken is on its way to a program; more of them would wait here instead of in the store. */
+/** Requests taken at a time are on their way to a program. More of them would wait here instead of in the database. */
 const REQUESTS_PER_READ = 10;
 
 export function requestsOf(context: ApiContext, entityId: string, session: SessionKey): EventSource {
@@ -60,7 +60,7 @@ async function renew(db: ApiContext['db'], log: Logger, session: SessionKey, rea
 
 type Sign = (request: HandedRequest) => ListenRequest;
 
-/** With the headers of a delivery, except for those of an endpoint, and signed with nothing but the session's secret. */
+/** Uses the headers of a delivery without the endpoint's headers, and signs only with the session's secret. */
 function signerOf(context: ApiContext, secret: string): Sign {
   const { config } = context;
   const keys = parseKeys([secret], [], config.BODY_SIGNATURE_KEY === 'text' ? secret : undefined);

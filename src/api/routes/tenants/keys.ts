@@ -14,8 +14,7 @@ const list = operation({
   operationId: 'listOwnKeys',
   tag: 'Keys',
   summary: 'List the API keys of the entity',
-  description:
-    'Lists the API keys of the entity, also those that were revoked or have expired, without the keys themselves.',
+  description: 'Lists the API keys of the entity, including revoked and expired ones, without the keys themselves.',
   permission: 'keys:read',
   query: ownKeyListQuerySchema,
   responses: taggedResponses(apiKeyListSchema),

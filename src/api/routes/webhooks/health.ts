@@ -31,7 +31,7 @@ export function webhookHealthOperations(config: Config): Operation[] {
   ];
 }
 
-/** Test requests bypass the queue and its limits, so they have a limit of their own. */
+/** Test requests bypass the queue and its limits, so they have a separate limit. */
 function test(maxAtOnce: number): Operation {
   const limit = new ConcurrencyLimit('test requests', maxAtOnce);
   return operation({

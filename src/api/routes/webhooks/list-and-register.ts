@@ -1,4 +1,4 @@
-import { type Config, knownEvents } from '../../../config.ts';
+import { type Config, knownEvents, knownNetworks } from '../../../config.ts';
 import {
   pairsOf,
   type RegistrationRules,
@@ -14,7 +14,7 @@ import { type Operation, operation } from '../../operation.ts';
 export function webhookOperations(config: Config): Operation[] {
   const rules: RegistrationRules = {
     allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
-    networks: config.NETWORKS,
+    networks: knownNetworks(config),
     events: knownEvents(config),
   };
   return [list, register(rules, config.ENTITY_WEBHOOK_LIMIT)];

@@ -4,19 +4,16 @@ import type { Counter, Family } from '../../../metrics/registry.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { countAtRevision, readWebhookList } from '../../../store/webhooks/list.ts';
 import { WebhookListSnapshot } from '../../../store/webhooks/list-snapshot.ts';
-import { etagOf, respondTagged, type Tagged } from '../../http/responses.ts';
-
-const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
-/** Of an entry besides its body: the key, the tag and the objects. */
-const RESPONSE_OVERHEAD_BYTES = 500;
+import { etagOf, respondTagged } from '../../http/responses.ts';
+import { KeptResponses } from './kept-responses.ts';
 
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
 /** An entity with more webhooks is read page by page: reading this many takes about a millisecond. */
 const MAX_SNAPSHOT_WEBHOOKS = 1_000;
 
 /**
- * Once memory is full, one in so many new snapshots is let in. When more entities are in use than fit, most snapshots
- * stay long enough to be useful; if all were let in, each would be evicted before its second use.
+ * Once memory is full, one in 16 new snapshots is admitted. When more entities are in use than fit, most snapshots stay
+ * long enough to be useful. If all were admitted, each would be evicted before its second use.
  */
 const ADMIT_ONE_IN = 16;
 
@@ -24,7 +21,6 @@ const MAX_SEEN_ENTITIES = 20_000;
 /** Well over the number of responses that fit, so that few queries share a position. */
 const SEEN_QUERIES = 65_536;
 
-type KeptResponse = Tagged & { readonly revision: number; readonly body: Uint8Array<ArrayBuffer> };
 type DatedJson = { readonly revision: number; readonly json: string };
 
 /**
@@ -36,13 +32,11 @@ type DatedJson = { readonly revision: number; readonly json: string };
  * instance, and nothing has to be invalidated. A lower revision is another one too: after a failover to a replica that
  * had not received the last writes, the revision goes back.
  *
- * Both are kept only from the second request on: a client that walks through all pages once neither pays for keeping
- * them nor evicts what other clients use repeatedly.
+ * Both are kept only from the second request on. A client that reads all pages once neither pays for keeping them nor
+ * evicts entries that other clients use repeatedly.
  */
 export class WebhookListCache {
-  readonly #responses = new BoundedMap<string, KeptResponse>(MAX_RESPONSE_BYTES, {
-    weigh: ({ body }) => body.byteLength + RESPONSE_OVERHEAD_BYTES,
-  });
+  readonly #responses = new KeptResponses();
   readonly #snapshots: BoundedMap<string, WebhookListSnapshot>;
   #snapshotsAreFull = false;
   /** The revision at which an entity was last listed, and whether the entity was too large for a snapshot. */
@@ -90,7 +84,7 @@ export class WebhookListCache {
     const etag = etagOf(list.json);
     if (!this.#wasSeen(key)) return respondTagged(request, { etag, body: list.json });
     const kept = { etag, body: Buffer.from(list.json), revision: list.revision };
-    this.#responses.set(key, kept);
+    this.#responses.set(key, entityId, kept);
     return respondTagged(request, kept);
   }
 

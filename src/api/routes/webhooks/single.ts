@@ -1,4 +1,4 @@
-import { type Config, knownEvents } from '../../../config.ts';
+import { type Config, knownEvents, knownNetworks } from '../../../config.ts';
 import { Problem } from '../../../contract/problems.ts';
 import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../../store/webhooks/change.ts';
@@ -70,7 +70,7 @@ const remove = operation({
 });
 
 function coverage(config: Config): Operation {
-  const known = { networks: config.NETWORKS, events: knownEvents(config) };
+  const known = { networks: knownNetworks(config), events: knownEvents(config) };
   return operation({
     method: 'get',
     path: '/webhooks/coverage',
