@@ -22,12 +22,14 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
     login: async () => (await import('./server/login.ts')).addLogin,
     logout: async () => (await import('./server/login.ts')).addLogout,
     whoami: async () => (await import('./server/login.ts')).addWhoami,
+    attention: async () => (await import('./server/attention.ts')).addAttention,
     webhooks: async () => (await import('./server/webhooks/webhooks.ts')).addWebhooks,
-    endpoints: async () => (await import('./server/endpoints.ts')).addEndpoints,
+    endpoints: async () => (await import('./server/endpoints/endpoints.ts')).addEndpoints,
     events: async () => (await import('./server/events.ts')).addEvents,
     deliveries: async () => (await import('./server/deliveries.ts')).addDeliveries,
     sources: async () => (await import('./server/chain/sources.ts')).addSources,
     payments: async () => (await import('./server/chain/payments.ts')).addPayments,
+    invoices: async () => (await import('./server/chain/invoices.ts')).addInvoices,
     facts: async () => (await import('./server/chain/facts.ts')).addFacts,
     chain: async () => (await import('./chain/chain.ts')).addChain,
     secrets: async () => (await import('./server/secrets.ts')).addSecrets,
@@ -79,7 +81,7 @@ export async function run(args: readonly string[], on?: Terminal): Promise<numbe
     await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
-    // Commander ends `--version` and `--help` like this. What reports failures would load the store and the settings.
+    // Commander ends `--version` and `--help` like this. The import below would load the store and the settings.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.success;
     const { reportFailure } = await import('./report-error.ts');
     return reportFailure(error, json);
@@ -94,7 +96,7 @@ type ProgramOptions = {
 };
 
 export async function createProgram({ quiet = false, only }: ProgramOptions = {}): Promise<Command> {
-  // Subcommands inherit only what is configured before they are added.
+  // Subcommands inherit only settings made before they are added.
   const program = new Command(PAYBELL)
     .configureOutput({
       writeOut: (text) => terminal().stdout.write(text),

@@ -11,6 +11,7 @@ import { PoolerError } from '../store/database/postgres/pooler.ts';
 import { StoreInUseError } from '../store/database/sqlite/server-lock.ts';
 import { PendingMigrationsError } from '../store/open-store.ts';
 import { SecretKeyError } from '../store/tenants/secret-box.ts';
+import { storeAdvice } from './formats/store-advice.ts';
 import { explainClientError } from './server/explain-error.ts';
 import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
@@ -30,7 +31,7 @@ function exitCodeOf(error: unknown): number {
   return error instanceof CommanderError || error instanceof ConfigError ? EXIT.usage : EXIT.failure;
 }
 
-/** What `--json` prints: the code is for programs, and is that of the problem where the server refused the request. */
+/** The output of `--json`. The code is for programs. If the server rejected the request, it is the problem's code. */
 function describe(error: unknown): Record<string, unknown> {
   if (error instanceof ProblemError) {
     const { code, detail, status, requestId, errors } = error;
@@ -61,7 +62,8 @@ function explain(error: unknown): string {
     return [`${count} invalid:`, ...error.errors.map(({ setting, message }) => `  ${setting} ${message}`)].join('\n');
   }
   if (error instanceof StoreUnavailableError) {
-    return `the store is unavailable: ${error.message}. Check DATABASE_URL, and that the database is running.`;
+    const prefix = error.reason === 'no_answer' ? 'the store is unavailable: ' : '';
+    return `${prefix}${error.message}. ${storeAdvice(error)}`;
   }
   if (error instanceof StoreInUseError) {
     return `${error.message}.\n      Stop it first, or set DATABASE_URL to another file. Several servers can share a store on PostgreSQL.`;

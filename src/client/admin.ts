@@ -11,6 +11,7 @@ import type {
   newEntitySchema,
   provisionedSchema,
 } from '../contract/admin.ts';
+import type { attentionListSchema, attentionQuerySchema, entityAttentionSchema } from '../contract/attention.ts';
 import { allPages } from './pages.ts';
 import type { Query } from './schema-types.ts';
 import type { CallOptions, Transport } from './transport.ts';
@@ -24,10 +25,13 @@ export type ApiKey = z.output<typeof apiKeySchema>;
 export type ApiKeyList = z.output<typeof apiKeyListSchema>;
 export type ApiKeyListQuery = Query<typeof apiKeyListQuerySchema>;
 export type NewApiKey = z.input<typeof newApiKeySchema>;
+export type EntityAttention = z.output<typeof entityAttentionSchema>;
+export type AttentionList = z.output<typeof attentionListSchema>;
+export type AttentionQuery = Query<typeof attentionQuerySchema>;
 export type CreatedApiKey = z.output<typeof createdApiKeySchema>;
 
 /**
- * What only the operator's key may do. `createEntity` and `createKey` are not repeated after a lost response: list
+ * Operations that need the operator's key. `createEntity` and `createKey` are not repeated after a lost response: list
  * first, to see whether the entity or key exists.
  */
 export class Admin {
@@ -39,6 +43,11 @@ export class Admin {
 
   listEntities(query: EntityListQuery = {}, options?: CallOptions): Promise<EntityList> {
     return this.#transport.call({ method: 'GET', path: '/entities', isAdmin: true, query }, options);
+  }
+
+  /** Entities with the worst first. A later page may repeat or skip an entity whose troubles have changed. */
+  listAttention(query: AttentionQuery = {}, options?: CallOptions): Promise<AttentionList> {
+    return this.#transport.call({ method: 'GET', path: '/attention', isAdmin: true, query }, options);
   }
 
   listAllEntities(query: EntityListQuery = {}, options?: CallOptions): AsyncGenerator<Entity, void, undefined> {

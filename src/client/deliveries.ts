@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { summarySchema } from '../contract/deliveries/summary.ts';
+import type { waitsForSchema } from '../contract/deliveries/waits-for.ts';
 import type {
   attemptSchema,
   deliveryCountsQuerySchema,
@@ -23,7 +25,9 @@ export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 export type DeliveryList = z.output<typeof deliveryListSchema>;
 export type DeliveryListQuery = Query<typeof deliveryListQuerySchema>;
 export type DeliveryMatch = Match<typeof redeliverQuerySchema>;
+export type DeliverySummary = z.output<typeof summarySchema>;
 export type Redelivery = z.output<typeof redeliverySchema>;
+export type WaitsFor = z.output<typeof waitsForSchema>;
 
 export class Deliveries {
   readonly #transport: Transport;

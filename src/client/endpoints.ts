@@ -54,7 +54,7 @@ export class Endpoints {
     return allPages(readPage, ({ endpointId }) => endpointId, query, options);
   }
 
-  /** With the agreement that has waited longest, where the endpoint keeps order. */
+  /** Includes the agreement that has waited longest, if the endpoint has ordering. */
   get(endpointId: string, options?: CallOptions): Promise<EndpointDetail> {
     return this.#transport.call({ method: 'GET', path: ONE, id: endpointId }, options);
   }
@@ -64,7 +64,7 @@ export class Endpoints {
     return this.#transport.call({ method: 'GET', path: `${ONE}/webhooks`, id: endpointId, query }, options);
   }
 
-  /** Changes the given fields. Of `headers`, those that are not mentioned stay, and null removes one. */
+  /** Changes the given fields. In `headers`, null removes a header, and headers that are not mentioned stay. */
   update(endpointId: string, update: EndpointUpdate, options?: CallOptions): Promise<Endpoint> {
     return this.#transport.call({ method: 'PATCH', path: ONE, id: endpointId, json: update }, options);
   }
@@ -74,18 +74,18 @@ export class Endpoints {
     return this.update(endpointId, { paused: true }, options);
   }
 
-  /** Ends a pause, and sends what waits. Webhooks that Paybell has suspended stay suspended. */
+  /** Ends a pause, and sends the waiting deliveries. Webhooks that Paybell has suspended stay suspended. */
   resume(endpointId: string, options?: CallOptions): Promise<Endpoint> {
     return this.update(endpointId, { paused: false }, options);
   }
 
-  /** The signing secrets of this endpoint alone; none while it is signed for with those of the entity. */
+  /** The endpoint's own signing secrets. Empty while the entity's secrets sign for it. */
   secrets(endpointId: string, options?: CallOptions): Promise<EndpointSecretList> {
     return this.#transport.call({ method: 'GET', path: `${ONE}/secret`, id: endpointId }, options);
   }
 
   /**
-   * Creates a new secret for this endpoint alone; what signed before keeps signing beside it for `overlapHours`. Not repeated
+   * Creates a new secret for this endpoint. The previous secrets keep signing too for `overlapHours`. Not repeated
    * after a lost response: list first, to see whether the new secret exists.
    */
   rotateSecret(endpointId: string, rotation: Rotation = {}, options?: CallOptions): Promise<EndpointSecretList> {
@@ -94,14 +94,15 @@ export class Endpoints {
     return this.#transport.call(request, options);
   }
 
-  /** What the endpoint's numbers above `after` stand for. With `wait`, the response comes when there is one. */
+  /** The deliveries with sequence numbers above `after`. With `wait`, the response comes when there is one. */
   readFeed(endpointId: string, query: FeedQuery = {}, options?: CallOptions): Promise<Feed> {
     return this.#transport.call({ method: 'GET', path: `${ONE}/feed`, id: endpointId, query }, options);
   }
 
   /**
-   * Every number of the endpoint in its order, also those to come: `for await (const entry of client.endpoints.feed(id,
-   * { after }))`. An error leaves nothing out: begin again after the last entry that you have.
+   * Every delivery of the endpoint in the order of its sequence number, including future ones: `for await (const entry
+   * of client.endpoints.feed(id, { after }))`. An error leaves nothing out: begin again after the last entry that you
+   * have.
    */
   feed(endpointId: string, feed: FeedOptions = {}, options?: CallOptions): AsyncGenerator<FeedEntry, void, undefined> {
     return followFeed((query, readOptions) => this.readFeed(endpointId, query, readOptions), feed, options);

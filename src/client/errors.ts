@@ -71,7 +71,7 @@ export class TimeLimitError extends PaybellError {
   override readonly name = 'TimeLimitError';
 }
 
-/** The problem in a response. One that is not Paybell's, such as the error page of a proxy, keeps its status. */
+/** The problem in a response. A response that is not Paybell's, such as the error page of a proxy, keeps its status. */
 export async function readProblem(response: Response): Promise<ProblemError> {
   const text = await response.text();
   const retryAfterS = parseRetryAfter(response.headers.get('retry-after'));
@@ -102,7 +102,7 @@ function parseProblem(text: string): ProblemFields | null {
   }
 }
 
-/** A proxy may answer with a problem of its own, which has other members. */
+/** A proxy may answer with its own problem, which has other members. */
 function isProblem(value: unknown): value is ProblemFields {
   if (typeof value !== 'object' || value === null) return false;
   const problem: Partial<Record<keyof ProblemFields, unknown>> = value;

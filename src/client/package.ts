@@ -4,6 +4,7 @@ export type * from './admin.ts';
 export type * from './audit.ts';
 export type * from './chain/chains.ts';
 export type * from './chain/facts.ts';
+export type * from './chain/invoices.ts';
 export type * from './chain/payments.ts';
 export type * from './chain/sources.ts';
 export type * from './deliveries.ts';

@@ -37,7 +37,10 @@ export type FeedQuery = Query<typeof feedQuerySchema>;
 export type FeedOptions = {
   /** The last number that you have; 0 by default, which begins at the lowest number of the feed. */
   readonly after?: number;
-  /** Ends with this number, or where the feed is beyond it. Without it, the iteration waits for the next number for ever. */
+  /**
+   * Ends after this number, or when the feed is beyond it. Without it, the iteration waits for the next number for
+   * ever.
+   */
   readonly until?: number;
   /** Called for numbers that retention has deleted before they were read. Without it, they are a RemovedNumbersError. */
   readonly onRemoved?: (removed: RemovedNumbers) => void;

@@ -5,6 +5,7 @@ import { Admin } from './admin.ts';
 import { Audit } from './audit.ts';
 import { Chains } from './chain/chains.ts';
 import { Facts } from './chain/facts.ts';
+import { Invoices } from './chain/invoices.ts';
 import { Payments } from './chain/payments.ts';
 import { Sources } from './chain/sources.ts';
 import { Deliveries } from './deliveries.ts';
@@ -35,6 +36,7 @@ export class Paybell {
   readonly deliveries: Deliveries;
   readonly sources: Sources;
   readonly payments: Payments;
+  readonly invoices: Invoices;
   readonly facts: Facts;
   readonly chains: Chains;
   readonly reconciliations: Reconciliations;
@@ -54,6 +56,7 @@ export class Paybell {
     this.deliveries = new Deliveries(transport);
     this.sources = new Sources(transport);
     this.payments = new Payments(transport);
+    this.invoices = new Invoices(transport);
     this.facts = new Facts(transport);
     this.chains = new Chains(transport);
     this.reconciliations = new Reconciliations(transport);
@@ -69,7 +72,7 @@ export class Paybell {
     return this.#transport.call({ method: 'GET', path: '/stats', query }, options);
   }
 
-  /** Names each event in which a list of yours differs from what Paybell delivered on a day. */
+  /** Names each event in which your own list differs from Paybell's deliveries of a day. */
   reconcile(query: ReconciliationQuery, yours: Iterable<BookEntry>, options?: CallOptions): Promise<BookComparison> {
     return this.reconciliations.compare(query, yours, options);
   }

@@ -9,7 +9,7 @@ import type { z } from 'zod';
 export type Query<Schema extends z.ZodType> = { [Name in keyof z.output<Schema>]?: z.output<Schema>[Name] | undefined };
 
 /**
- * The filters of a bulk operation. `dryRun` is a method of its own, so that a count cannot be mistaken for a change.
+ * The filters of a bulk operation. `dryRun` is a separate method, so that a count cannot be mistaken for a change.
  * `networkIds` and `events` are for clients of other services, which send them as one text.
  */
 export type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun' | 'networkIds' | 'events'>;

@@ -31,8 +31,8 @@ export class Secrets {
   }
 
   /**
-   * Creates a new secret; the current ones keep signing beside it for `overlapHours`. Not repeated after a lost
-   * response: list first, to see whether the new secret exists.
+   * Creates a new secret. The current ones keep signing too for `overlapHours`. Not repeated after a lost response:
+   * list first, to see whether the new secret exists.
    */
   rotate(rotation: Rotation = {}, options?: CallOptions): Promise<SecretList> {
     const path = '/webhooks/secret/rotate';
@@ -40,8 +40,8 @@ export class Secrets {
   }
 
   /**
-   * Creates a new Ed25519 key pair; the current ones keep signing beside it for `overlapHours`. Not repeated after a
-   * lost response: list first, to see whether the new key exists.
+   * Creates a new Ed25519 key pair. The current ones keep signing too for `overlapHours`. Not repeated after a lost
+   * response: list first, to see whether the new key exists.
    */
   rotateSigningKey(rotation: Rotation = {}, options?: CallOptions): Promise<PublicKeyList> {
     const path = '/webhooks/signing-key/rotate';
@@ -55,8 +55,8 @@ export class Secrets {
   }
 
   /**
-   * Makes a secret of another service the newest one; the current ones keep signing beside it for `overlapHours`.
-   * Idempotent: nothing changes if it is the newest one already.
+   * Makes a secret of another service the newest one. The current ones keep signing too for `overlapHours`. Idempotent:
+   * nothing changes if it is the newest one already.
    */
   import(secret: SecretImport, options?: CallOptions): Promise<SecretList> {
     return this.#transport.call({ method: 'PUT', path: '/webhooks/secret', json: secret }, options);

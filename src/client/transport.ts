@@ -21,7 +21,7 @@ export type ClientOptions = {
 };
 
 export type CallOptions = {
-  /** Aborts the call, also while it waits for the next attempt. */
+  /** Aborts the call, even while it waits for the next attempt. */
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly retries?: number;
@@ -42,7 +42,7 @@ export type ApiRequest = {
   readonly isAdmin?: boolean;
   /** The operation is at exactly its path and needs no key. */
   readonly isOpen?: boolean;
-  /** False where each request has an effect of its own: after a lost response the caller has to look before it repeats. */
+  /** False if each request has a separate effect. After a lost response, the caller must look before repeating it. */
   readonly isIdempotent?: boolean;
   /** After a lost response, 404 means that the first attempt has deleted it. */
   readonly isDeletion?: boolean;

@@ -86,13 +86,13 @@ export class Webhooks {
 
   change(webhookId: string, update: WebhookUpdate, options?: CallOptions & IfMatch): Promise<Webhook> {
     const { ifMatch } = options ?? {};
-    // A repetition would not match any more, because of the change that the first attempt has made.
+    // A repetition would no longer match, because of the change that the first attempt has made.
     const isIdempotent = ifMatch === undefined;
     const request = { method: 'PATCH', path: ONE, id: webhookId, json: update, ifMatch, isIdempotent } as const;
     return this.#transport.call(request, options);
   }
 
-  /** Deletes the webhook for good and cancels its deliveries that were not sent yet. */
+  /** Deletes the webhook permanently and cancels its unsent deliveries. */
   delete(webhookId: string, options?: CallOptions & IfMatch): Promise<void> {
     const { ifMatch } = options ?? {};
     return this.#transport.call({ method: 'DELETE', path: ONE, id: webhookId, ifMatch, isDeletion: true }, options);

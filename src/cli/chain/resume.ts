@@ -16,7 +16,7 @@ export function addChainResume(chain: Command): void {
     .requiredOption('--network <id>', 'network that was halted', wholeNumber(0, MAX_NETWORK_ID))
     .requiredOption(
       '--from <block>',
-      'first block to read again; what was told of it and is gone is retracted',
+      'first block to read again; Paybell retracts payments that are no longer there',
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
     .option('--json', 'print JSON')
@@ -29,6 +29,6 @@ async function resume({ network: networkId, from: fromBlock, json }: Options): P
   if (json) printJson({ networkId, fromBlock });
   else
     printLine(
-      `Network ${networkId} is read again from block ${fromBlock} on. A running server goes on within seconds.`,
+      `Network ${networkId} is read again from block ${fromBlock} on. A running server continues within seconds.`,
     );
 }

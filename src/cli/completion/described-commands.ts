@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** What can follow a word on the command line. */
+/** A word that can follow on the command line. */
 export type Offered = { readonly word: string; readonly description: string };
 
 export type DescribedOption = Offered & {
@@ -12,7 +12,7 @@ export type DescribedOption = Offered & {
 export type DescribedCommand = {
   /** The words that lead to it, beginning with `paybell`. */
   readonly path: string;
-  /** Its subcommands, or the values of its argument if there are only these. */
+  /** Subcommands, or the values of the argument if there are only these. */
   readonly words: readonly Offered[];
   readonly options: readonly DescribedOption[];
 };

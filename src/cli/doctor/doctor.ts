@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import type { Database } from '../../store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
+import { storeAdvice } from '../formats/store-advice.ts';
 import { ReportedFailure } from '../terminal/command-error.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
+import { checkEntities, checkFollowing } from './attention.ts';
 import { checkCitus } from './citus.ts';
 import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
@@ -59,12 +61,14 @@ async function* allFindings(): AsyncGenerator<Finding> {
 
 /** The other checks read tables that an older schema may lack. */
 async function* storeFindings(db: Database, config: Config): AsyncGenerator<Finding> {
-  const checks = {
+  const checks: Readonly<Record<string, () => Promise<Finding | readonly Finding[] | null>>> = {
     clock: () => checkClock(db),
     'secret key': () => checkSecretKey(db, config),
     instances: () => checkInstances(db, config),
     workers: () => checkWorkers(db),
     backlog: () => checkBacklog(db),
+    entities: () => checkEntities(db),
+    reading: () => checkFollowing(db, config),
     retention: () => checkRetention(db, config),
     space: () => checkSpace(db),
     certificates: () => checkCertificates(db),
@@ -75,11 +79,12 @@ async function* storeFindings(db: Database, config: Config): AsyncGenerator<Find
   yield schema;
   if (schema.state !== 'ok') return;
   for (const [name, check] of Object.entries(checks)) {
-    const finding = await check().catch((error) => {
+    const found = await check().catch((error) => {
       if (!(error instanceof Error)) throw error;
-      return failure(name, `the check failed: ${error.message}`, 'Check that the database is running, and try again.');
+      const fix = error instanceof StoreUnavailableError ? storeAdvice(error) : 'Check the database, and try again.';
+      return failure(name, `the check failed: ${error.message}`, fix);
     });
-    if (finding !== null) yield finding;
+    if (found !== null) yield* [found].flat();
   }
 }
 

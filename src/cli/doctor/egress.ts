@@ -52,7 +52,7 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.message;
 }
 
-/** Client certificates of endpoints that have expired, or soon will. Null where there is none at all. */
+/** Client certificates of endpoints that have expired, or soon will. Null if there is none at all. */
 export async function checkCertificates(db: Database): Promise<Finding | null> {
   const nowS = Math.floor(Date.now() / 1000);
   const { total, expiring } = await readExpiring(db, nowS + WARN_BEFORE_S, CERTIFICATES_SHOWN);

@@ -1,4 +1,5 @@
 import type { Config } from '../../config.ts';
+import { OVERDUE_AFTER_MS } from '../../store/attention/troubles.ts';
 import type { Database } from '../../store/database/database.ts';
 import { DAY_MS, readLayout } from '../../store/database/partitions/layout.ts';
 import { Columns, integer } from '../../store/database/sql.ts';
@@ -9,8 +10,6 @@ import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** A destination that backs off is attempted again within minutes; a longer delay means that no instance delivers. */
-const OVERDUE_MS = 5 * 60_000;
 /** Retention runs every hour, and removing a large backlog takes a while. */
 const RETENTION_SLACK_MS = 24 * 3_600_000;
 const MANY_EMPTY_BYTES = 64 * 1024 ** 2;
@@ -21,7 +20,7 @@ export async function checkBacklog(db: Database): Promise<Finding> {
   const { waiting, oldestDueAgeMs: overdueMs } = await countWaiting(db);
   if (waiting === 0) return ok('backlog', 'no deliveries are waiting');
   const found = `${waiting} waiting, ${overdueMs > 0 ? `the oldest ${showDuration(overdueMs)} overdue` : 'none overdue'}`;
-  if (overdueMs < OVERDUE_MS) return ok('backlog', found);
+  if (overdueMs <= OVERDUE_AFTER_MS) return ok('backlog', found);
   return warning(
     'backlog',
     found,

@@ -1,11 +1,14 @@
+import { blockAt, chainId, logsOf, taggedBlock } from '../../chain/evm/rpc/calls.ts';
+import { loadFamily } from '../../chain/families.ts';
+import type { Header } from '../../chain/follow/header.ts';
 import { leastDepthIn } from '../../chain/least-depth.ts';
-import { blockAt, chainId, logsOf, taggedBlock } from '../../chain/rpc/calls.ts';
+import { exchangeOf } from '../../chain/rpc/exchange-of.ts';
 import { type FailureKind, RpcFailure } from '../../chain/rpc/failures.ts';
-import { httpExchange } from '../../chain/rpc/http-exchange.ts';
 import { Node } from '../../chain/rpc/node.ts';
-import type { Header } from '../../chain/rpc/types.ts';
 import type { Config } from '../../config.ts';
+import { familyOf } from '../../domain/chain/families/families.ts';
 import type { NetworkNodes } from '../../domain/chain/network-nodes.ts';
+import { isMadeUp } from '../../domain/chain/practice.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
 /** The nodes of the networks in CHAIN_RPC: whether they respond, are on their network, and say what the follower needs. */
@@ -24,7 +27,7 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
   http_status: 'The node answers with an error. Check its URL in CHAIN_RPC and the status page of its provider.',
   rate_limited: 'The node limits the rate of calls. Use a plan with at least 10 calls a second, or name a second node.',
   too_large: 'The response was too large. Name a node of this network.',
-  garbage: 'What responds there is no JSON-RPC node. Check the URL in CHAIN_RPC.',
+  garbage: 'The response is not JSON-RPC. Check the URL in CHAIN_RPC.',
   wrong_chain: 'The node is on another network. Correct the network id before its URL in CHAIN_RPC.',
   rpc_error: 'The node refused the call. Check that it offers eth_getBlockByNumber and eth_getLogs.',
 };
@@ -47,11 +50,17 @@ type Found = { readonly node: Node; readonly head: Header; readonly final: Heade
 
 async function* checkNetwork(network: NetworkNodes, rules: Rules): AsyncGenerator<Finding> {
   const found: Found[] = [];
+  const family = await loadFamily(network.networkId);
+  const { dialect } = family;
   for (const [index, url] of network.urls.entries()) {
     const name = `${network.networkId}#${index + 1}`;
-    const node = new Node({ name, chainId: network.networkId, exchange: httpExchange({ url }) });
+    const node = new Node({
+      ...{ name, dialect },
+      identity: family.identity(network.networkId),
+      exchange: exchangeOf(url, network.networkId, family),
+    });
     try {
-      yield await checkNode(node, rules, found);
+      yield await checkNode(node, network.networkId, rules, found);
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
       yield failure(`node ${name}`, error.message, fixOf(error));
@@ -68,15 +77,22 @@ function fixOf({ kind, status }: RpcFailure): string {
   return KEY_STATUSES.includes(status) ? 'The node rejects the request. Check the key in its URL.' : FIXES[kind];
 }
 
-async function checkNode(node: Node, { depth, leastDepth }: Rules, found: Found[]): Promise<Finding> {
+async function checkNode(
+  node: Node,
+  networkId: number,
+  { depth, leastDepth }: Rules,
+  found: Found[],
+): Promise<Finding> {
+  const isTron = familyOf(networkId) === 'tron';
   const check = `node ${node.name}`;
   const [latest, finalized, safe] = [taggedBlock('latest'), taggedBlock('finalized'), taggedBlock('safe')] as const;
-  const outcomes = await node.send([latest, finalized, safe]);
+  const outcomes = await node.send([latest, finalized, ...(isTron ? [] : [safe])]);
   const head = outcomes.value(latest);
   if (head === null) return failure(check, 'it has no block', 'Wait until the node has read its network.');
   const tag = (call: typeof latest) => (outcomes.failure(call) === null ? outcomes.value(call) : null);
   const final = tag(finalized);
-  const said = [final === null ? null : `final ${final.number}`, tag(safe) === null ? null : 'safe'].filter(Boolean);
+  const hasSafe = !isTron && tag(safe) !== null;
+  const said = [final === null ? null : `final ${final.number}`, hasSafe ? 'safe' : null].filter(Boolean);
   const batches = await describeBatches(node);
   const text = [`head ${head.number}, ${ageS(head)} s old`, ...said, ...batches].join(', ');
   found.push({ node, head, final });
@@ -86,7 +102,8 @@ async function checkNode(node: Node, { depth, leastDepth }: Rules, found: Found[
     return warning(check, text, fix);
   }
   if (final === null && depth === null) {
-    const fix = `It does not say what is final, so nothing becomes final. Set CHAIN_FINALITY to a depth that you trust, or name another node.`;
+    const trusted = isTron ? `CHAIN_FINALITY=${networkId}=27` : 'CHAIN_FINALITY to a depth that you trust';
+    const fix = `It does not say what is final, so nothing becomes final. Set ${trusted}, or name another node.`;
     return warning(check, text, fix);
   }
   const blocks = await findRange(node, head.number);
@@ -164,12 +181,15 @@ async function checkHeads({ networkId }: NetworkNodes, found: readonly Found[]):
   return warning(check, text, fix);
 }
 
-/** What is final on one node has to be on every other. */
+/** A block that is final on one node must be the same on every other. */
 async function checkAgreement({ networkId, urls }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
   const check = `network ${networkId}`;
+  if (isMadeUp({ urls })) {
+    return warning(check, 'practice mode', 'Its payments are made up. Name nodes in CHAIN_RPC to read real ones.');
+  }
   if (urls.length === 1) {
     const fix =
-      'What one node invents or leaves out stays unnoticed. Name a second node of another operator in CHAIN_RPC, or better two.';
+      'With one node, an invented or missing payment stays unnoticed. Name a second node of another operator in CHAIN_RPC, or better two.';
     return warning(check, 'one node', fix);
   }
   const speakers = found.flatMap(({ node, final }) => (final === null ? [] : [{ node, final }]));

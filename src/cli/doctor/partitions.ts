@@ -6,7 +6,7 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 /** The job makes one a day; with fewer than these it has failed for days. */
 const FEW_DAYS = DAYS_AHEAD - 2;
 
-/** Null where the store is not partitioned. */
+/** Null if the tables are not partitioned. */
 export async function checkPartitions(db: Database): Promise<Finding | null> {
   const days = await readDaysAhead(db);
   if (days === null) return null;

@@ -17,11 +17,12 @@ import { SecretBox, SecretKeyError } from '../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../store/tenants/secret-key.ts';
 import { checkSecretsOpen, hasSecrets } from '../../store/tenants/signing-keys.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
+import { storeAdvice } from '../formats/store-advice.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
 const SLOW_MS = 100;
-/** Due times use the clock of the database, signatures that of this machine, and receivers reject old signatures. */
+/** Due times use the database clock, and signatures use the clock of this machine. Receivers reject old signatures. */
 const CLOCK_WARNING_MS = 2_000;
 const CLOCK_ERROR_MS = 60_000;
 
@@ -66,7 +67,10 @@ async function checkAccess(db: Database, name: string): Promise<Finding> {
 
 function storeFailure(name: string, error: unknown): Finding {
   if (!(error instanceof Error)) throw error;
-  const fix = 'Check DATABASE_URL, that the database is running, and that this user may write to it.';
+  const fix =
+    error instanceof StoreUnavailableError
+      ? storeAdvice(error)
+      : 'Check DATABASE_URL, that the database is running, and that this user may write to it.';
   return failure('store', `${name}: ${error.message}`, fix);
 }
 
@@ -96,7 +100,7 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
 export async function checkClock(db: Database): Promise<Finding> {
   const beforeMs = Date.now();
   const databaseMs = await readNowMs(db, db.dialect);
-  // The database read its clock about halfway between the two readings of ours.
+  // The database read its clock about halfway between the two readings here.
   const nowMs = (beforeMs + Date.now()) / 2;
   const migratedAtMs = (await readInteger(db, 'max(applied_at)', 'from schema_migrations')) * 1000;
   return assessClock({ nowMs, databaseMs, migratedAtMs });

@@ -1,8 +1,10 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
+import { waitsForText } from '../../contract/deliveries/waits-for-text.ts';
 import type { Delivery, DeliveryCounts, DeliveryDetail, DeliveryList, Redelivery } from '../../contract/deliveries.ts';
 import { showCount } from '../../domain/errors.ts';
 import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import { showDuration } from './amounts.ts';
 
 /** Deliveries as people read them, whether they come from the store or over HTTP. */
 
@@ -10,27 +12,47 @@ const MAX_BODY_SHOWN = 40;
 
 export function printDeliveries({ totalResults, deliveries, searched }: DeliveryList): void {
   printTable(
-    ['delivery-id', 'event', 'status', 'attempts', 'last result', 'created', 'next attempt', 'url'],
+    ['delivery-id', 'event', 'payment', 'status', 'waits for', 'attempts', 'last result', 'created', 'url'],
     deliveries.map((delivery) => [
       delivery.deliveryId,
       showEvent(delivery),
+      showSummary(delivery.summary),
       paintStatus(delivery.status),
+      showWait(delivery),
       String(delivery.attempts),
       showLastResult(delivery),
       showDate(delivery.dateCreated),
-      showDate(delivery.dateNextAttempt),
       delivery.postUrl,
     ]),
     'No deliveries match.',
     {
-      shorten: { url: 16, 'last result': 5, event: 12 },
-      leaveOut: ['next attempt', 'attempts', 'url', 'created'],
+      shorten: { 'delivery-id': 13, payment: 12, 'waits for': 24, url: 24, 'last result': 5, event: 12 },
+      leaveOut: ['attempts', 'created', 'payment', 'url'],
     },
   );
   printTotal(totalResults, deliveries.length);
   if (searched === null) return;
   const count = showCount(searched.deliveries, 'delivery', 'deliveries');
   printLine(`Searched the payloads of ${count}, back to ${showDate(searched.dateOldest)}.`);
+}
+
+/** Amount, token, and the agreement or transfer of a payload. */
+export function showSummary(summary: Delivery['summary']): string {
+  if (summary === null) return '–';
+  const { amount, token, agreementId, transferId, payer } = summary;
+  const parts = [amount, amount === null ? null : token, transferId ?? agreementId ?? payer];
+  return printable(parts.filter((part) => part !== null).join(' ') || '–');
+}
+
+const WAIT_FORMAT = {
+  at: showDate,
+  duration: showDuration,
+  actor: (actor: string, name: string | null) => printable(name ?? actor),
+};
+
+/** Why a delivery was not sent yet. */
+function showWait({ waitsFor }: Delivery): string {
+  return waitsFor === null ? '–' : waitsForText(waitsFor, Math.floor(Date.now() / 1000), WAIT_FORMAT);
 }
 
 /** Test requests and alerts are marked: neither of them is part of a bulk redelivery. */
@@ -54,6 +76,7 @@ export function printDelivery(delivery: DeliveryDetail): void {
     created: showDate(delivery.dateCreated),
     delivered: showDate(delivery.dateDelivered),
     'next attempt': showDate(delivery.dateNextAttempt),
+    ...(delivery.waitsFor !== null && { 'waits for': showWait(delivery) }),
     body: printable(delivery.body),
   });
   printLine();
@@ -84,7 +107,7 @@ function printHeaders(title: string, headers: DeliveryDetail['attemptLog'][numbe
   for (const { name, value } of headers) printLine(`  ${printable(name)}: ${printable(value)}`);
 }
 
-/** What `redeliver --dry-run` prints. */
+/** The output of `redeliver --dry-run`. */
 export function printRedeliveryCount(totalResults: number, json: boolean): void {
   if (json) printJson({ totalResults });
   else printLine(`${showCount(totalResults, 'delivery', 'deliveries')} would be sent again.`);

@@ -68,8 +68,8 @@ class LineSplitter {
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 /**
- * The elements of a list as lines of their own, numbered from 1. The input is the response of a list operation, several of
- * them one after another in lines, or an array. The oldest come first, as in an export: dates never decrease in a store.
+ * Returns the elements of a list as separate lines, numbered from 1. The input is the response of a list operation,
+ * several responses in lines, or an array. The oldest come first, as in an export: dates never decrease in a database.
  */
 export async function* readList(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
   const parts: Uint8Array[] = [];

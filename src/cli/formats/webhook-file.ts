@@ -21,7 +21,7 @@ export function writeWebhook(webhook: ExportedWebhook, format: WebhookFormat): s
   return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field] ?? '')))}\n`;
 }
 
-/** Only in JSON Lines: a line of its own after the webhooks of the URL. */
+/** Only in JSON Lines: a separate line after the webhooks of the URL. */
 export function writeEndpoint(endpoint: ExportedEndpoint): string {
   return `${JSON.stringify({ endpoint })}\n`;
 }

@@ -10,7 +10,7 @@ import type { KeySource } from './signature-check.ts';
 
 export type Keys = {
   readonly keys: readonly string[];
-  /** Where newer keys can be read; null when they were given or are not wanted. */
+  /** Source of newer keys. Null if the user gave the keys, or wants no check. */
   readonly source: KeySource | null;
   readonly description: string;
   /** Why the server did not give its keys. */
@@ -19,7 +19,7 @@ export type Keys = {
 
 type KeyOptions = ConnectionOptions & { check: boolean; secret?: string[] };
 
-/** The keys to check signatures with: those given, or those of the server. */
+/** The keys to check signatures with: the given ones, or the server's. */
 export async function loadKeys(options: KeyOptions): Promise<Keys> {
   if (!options.check) return { source: null, keys: [], description: 'Signatures are not checked.' };
   const { PAYBELL_SECRET = '' } = terminal().env;

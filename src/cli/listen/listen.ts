@@ -52,7 +52,7 @@ export function addListen(program: Command): void {
       'listen --forward http://localhost:3000/hook --server https://paybell.example.com',
       'listen --fail 2 --status 503',
     ],
-    'With --forward and --server there is no receiver: the server hands each event to\nthis command, signed with a secret of its own, which is printed at the start.\nOtherwise secrets come from --secret, from PAYBELL_SECRET, or from the server, if the\nkey may read them. Requests that --fail or --status fails are not forwarded.',
+    'With --forward and --server there is no receiver: the server hands each event to\nthis command. It signs them with a separate secret, which is printed at the start.\nOtherwise secrets come from --secret, from PAYBELL_SECRET, or from the server, if the\nkey may read them. Requests that --fail or --status fails are not forwarded.',
   ).action(run);
 }
 
@@ -127,7 +127,7 @@ async function receive(options: Options): Promise<void> {
   const say = options.json ? printOnStderr : printLine;
   say(`Listening on ${paint(receiver.url, 'cyan')}; stop with Ctrl-C.\n${paint(description, 'dim')}`);
   if (options.forward !== undefined) {
-    const forwarding = `What arrives here is forwarded to ${options.forward}. With --server, the events of that server are.`;
+    const forwarding = `Requests to this receiver are forwarded to ${options.forward}. With --server, the events of that server are.`;
     say(paint(forwarding, 'dim'));
   }
   await Promise.race([completed.promise, stopped]);

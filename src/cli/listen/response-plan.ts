@@ -22,7 +22,7 @@ export class AttemptCounts {
   }
 }
 
-/** The status of a simulated failure, or null when the request is to be handled. */
+/** The status of a simulated failure, or null if the request should be handled. */
 export function plannedStatus({ fail, status }: ResponsePlan, attempt: number): number | null {
   if (fail === null) return status;
   return attempt <= fail ? (status ?? DEFAULT_FAILURE_STATUS) : null;

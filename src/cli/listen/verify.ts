@@ -11,7 +11,7 @@ import { paint, printable, printJson, printLine, printNote } from '../terminal/o
 import { terminal } from '../terminal/terminal.ts';
 import { loadKeys } from './keys.ts';
 
-/** What receivers allow by default, in `@paybell/client/verify` and in the libraries of Standard Webhooks. */
+/** Default tolerance of receivers, in `@paybell/client/verify` and in the libraries of Standard Webhooks. */
 const USUAL_TOLERANCE_MS = 300_000;
 
 export function addVerify(program: Command): void {

@@ -9,7 +9,7 @@ import { readSettings } from './settings.ts';
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('copy the SQLite store to a file, with its key beside it; safe while the service runs')
+    .description('copy the SQLite store to a file, with its key next to it; safe while the service runs')
     .argument('<file>', 'file to write; the key goes into <file>.key')
     .option('--without-key', 'do not copy the key, if you keep it elsewhere')
     .option('--json', 'print JSON')

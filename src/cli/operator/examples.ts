@@ -19,6 +19,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   import: [`import webhooks.csv --entity ${ENTITY} --dry-run`],
   export: [`export --entity ${ENTITY} --format csv --output webhooks.csv`],
   'chain resume': ['chain resume --network 8453 --from 38214507'],
+  'chain audit': [
+    'chain audit --network 8453 --day 2026-01-31',
+    'chain audit --network 8453 --day 2026-01-31 --max-calls 500 --json',
+  ],
   migrate: ['migrate'],
   backup: ['backup backups/paybell.db'],
   copy: ['copy --from sqlite:data/paybell.db --to postgres://paybell:secret@db.example.com/paybell'],

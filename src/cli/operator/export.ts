@@ -46,7 +46,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
   });
 }
 
-/** What the entity has and the file does not. */
+/** Counts of data that the entity has and the file leaves out. */
 type LeftOut = Record<'options' | 'endpoints' | 'headers' | 'secrets' | 'certificates', number>;
 
 type Export = { db: Database; box: SecretBox; entityId: string; format: WebhookFormat; left: LeftOut };

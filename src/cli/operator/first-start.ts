@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config, DatabaseTarget } from '../../config.ts';
+import { isMadeUp } from '../../domain/chain/practice.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
 import { PAYBELL, SERVE } from '../terminal/invocation.ts';
@@ -38,14 +39,17 @@ export function firstSteps(url: string, config: Config, first: Provisioned, isTe
   ];
 }
 
-function commandsToTry({ ALLOW_INSECURE_TARGETS }: Config): string[] {
-  if (ALLOW_INSECURE_TARGETS) {
+function commandsToTry(config: Config): string[] {
+  if (config.ALLOW_INSECURE_TARGETS) {
+    const [madeUp] = config.CHAIN_RPC.filter(isMadeUp);
+    const [network, next]: [number, string[]] = madeUp
+      ? [madeUp.networkId, ['Then add an address on the page Payments of the dashboard:']]
+      : [8453, [`  ${PAYBELL} events send --sample TransferFinalized`, '']];
     return [
       'Then try, with the first command in its own terminal:',
       `  ${PAYBELL} listen --port 3000`,
-      `  ${PAYBELL} webhooks create http://127.0.0.1:3000 --networks 8453`,
-      `  ${PAYBELL} events send --sample TransferFinalized`,
-      '',
+      `  ${PAYBELL} webhooks create http://127.0.0.1:3000 --networks ${network}`,
+      ...next,
     ];
   }
   return [

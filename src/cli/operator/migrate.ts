@@ -50,12 +50,12 @@ export function addMigrate(program: Command): void {
     });
 }
 
-/** A process looks for distributed tables when it starts: one that runs would go on with statements for one server. */
+/**
+ * A process looks for distributed tables only when it starts. A running one would keep using statements for one server.
+ */
 async function distributeTables(db: Database, target: DatabaseTarget): Promise<DistributedTable[]> {
   if ((await readLayout(db)).isPartitioned) {
-    throw new PartitionError(
-      'Tables that are partitioned by day have not been tried on Citus, and cannot be distributed',
-    );
+    throw new PartitionError('Cannot distribute tables that are partitioned by day: this was never tested on Citus');
   }
   const running = await readInstances(db);
   if (running.length > 0) {

@@ -30,8 +30,8 @@ async function serve(): Promise<void> {
   const workers = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
   const log = await openLog(config);
   const exitCode = workers > 1 ? await supervise(workers, config, log) : await run(config, log);
-  // What cannot be cancelled must not keep the process alive: the lookup of a name whose server does not respond, for 25 s, and
-  // a request that was cut off.
+  // Operations that cannot be cancelled must not keep the process alive: the lookup of a name whose server does not
+  // respond, for 25 s, and a request that was cut off.
   if (ownsProcess()) process.exit(exitCode);
   if (exitCode !== EXIT.success) throw new ReportedFailure();
 }
@@ -88,7 +88,7 @@ async function supervise(workers: number, config: Config, log: Logger): Promise<
   return (await supervisor.stop()) ? EXIT.success : EXIT.failure;
 }
 
-/** Where an executable has its program inside of itself, on Unix and on Windows. */
+/** The path of the program inside a compiled executable, on Unix and on Windows. */
 const EMBEDDED = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/;
 
 function ownProgram(): string[] {

@@ -9,7 +9,7 @@ const SHORTEST_FOR_TWO_EDITS = 7;
 /** The commands that call a server read variables with this prefix; the settings of the service have none. */
 const PREFIX = 'PAYBELL_';
 
-/** Variables that look like a misspelt setting, where the setting itself is not set. */
+/** Variables that look like a misspelt setting, if the setting itself is not set. */
 export function misspeltSettings(environment: Environment): { name: string; meant: string }[] {
   return Object.keys(environment).flatMap((name) => {
     if (isKnown(name)) return [];

@@ -22,6 +22,6 @@ function fractionOf(amount: string): string {
 }
 
 function scaled(amount: string, decimals: number): bigint {
-  if (!DECIMAL_AMOUNT.test(amount)) throw new RangeError(`${amount} is no decimal amount`);
+  if (!DECIMAL_AMOUNT.test(amount)) throw new RangeError(`${amount} is not a decimal amount`);
   return BigInt(amount.split('.')[0] + fractionOf(amount).padEnd(decimals, '0'));
 }

@@ -75,7 +75,7 @@ async function run(name: ScenarioName, options: Options): Promise<void> {
     if (client !== null) await sleepUntil(times[index] ?? startMs);
     if (client !== null && event.event === RETRACTION) await untilTold(client, event.retracts.eventId);
     const deliveries = client === null ? null : (await client.events.publish(event)).deliveries;
-    // A retraction goes to those that were told of the original, and there may be none.
+    // A retraction goes to the receivers of the original, and there may be none.
     if (deliveries === 0 && event.event !== RETRACTION) unmatched++;
     if (server.json) printJson({ deliveries, payload: event });
     else printLine(showEvent(event, deliveries));

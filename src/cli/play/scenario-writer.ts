@@ -1,11 +1,6 @@
 import type { FieldsOf } from '../../contract/events/payloads.ts';
-import {
-  isSolana,
-  type SampleOf,
-  type SampleRetraction,
-  sampleOf,
-  sampleRetraction,
-} from '../../contract/events/samples.ts';
+import { type SampleOf, type SampleRetraction, sampleOf, sampleRetraction } from '../../contract/events/samples.ts';
+import { familyOf } from '../../domain/chain/families/families.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { makeId } from '../../domain/ids.ts';
 import { toBaseUnits } from './decimals.ts';
@@ -31,7 +26,7 @@ const PROCESSED_AFTER_S = 20;
 /** About as long as Ethereum takes to finalize a block. */
 const FINAL_AFTER_S = 15 * 60;
 const FINAL_CONFIRMATIONS = 64;
-/** Longer than the time that a transaction has to come back before the event is taken back. */
+/** Longer than a transaction may be missing before the event is retracted. */
 const RETRACTED_AFTER_S = 12;
 const BACK_AFTER_S = 18;
 const BLOCK_S = 2;
@@ -127,18 +122,19 @@ export class ScenarioWriter {
   }
 
   #retract(
-    { eventId, event, transactionHash, transferId, agreementId }: SampleOf<'TransferProcessed'>,
+    { eventId, event, transactionHash, transferId, agreementId, amount, token }: SampleOf<'TransferProcessed'>,
     atS: number,
     { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
   ): SampleRetraction {
     return {
       ...sampleRetraction(this.terms.networkId, this.#newId('evt', atS), eventId, atS),
       ...{ retracts: { eventId, event }, transactionHash, transferId, agreementId },
+      ...{ amount, amountBase: toBaseUnits(amount), token },
       ...{ lostBlockNumber: blockNumber, lostBlockHash: blockHash, revision: 1 },
     };
   }
 
-  /** What a log at this time would prove besides the transfer. */
+  /** Facts that a log at this time would prove besides the transfer. */
   #block(atS: number) {
     const { startS, networkId, amount } = this.terms;
     const { token } = sampleOf('TransferProcessed', networkId, '', atS);
@@ -157,7 +153,7 @@ export class ScenarioWriter {
 
   /** Hex on Ethereum and compatible networks, base58 on Solana. */
   #newHash(solanaBytes: 32 | 64): string {
-    if (!isSolana(this.terms.networkId)) return `0x${this.terms.random(32).toHex()}`;
+    if (familyOf(this.terms.networkId) !== 'solana') return `0x${this.terms.random(32).toHex()}`;
     return base58(this.terms.random(solanaBytes));
   }
 }

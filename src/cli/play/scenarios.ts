@@ -11,7 +11,7 @@ export const SCENARIO_MEANINGS = {
   'late-payment': 'One payment is days late, then arrives, and the rest are on time.',
   cancelled: 'The payer gives notice; it ends when the paid period does.',
   'failed-transfer': 'A transfer is never final and never paid; the payee cancels.',
-  reorg: 'A payment is taken back, comes again as revision 2, and is final.',
+  reorg: 'A payment is retracted, comes again as revision 2, and is final.',
 } as const;
 
 export type ScenarioName = keyof typeof SCENARIO_MEANINGS;

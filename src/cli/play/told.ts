@@ -5,8 +5,8 @@ const LOOK_EVERY_MS = 100;
 const MAX_LOOKS = 50;
 
 /**
- * A retraction goes to the webhooks that were told of the original. So the original is given some seconds to be sent, as it
- * would have had on a network.
+ * A retraction goes to the webhooks that may have received the original. This waits some seconds for the original to be
+ * sent, as there would be time on a network.
  */
 export async function untilTold(client: Paybell, eventId: string): Promise<void> {
   for (let looks = 0; looks < MAX_LOOKS; looks++) {

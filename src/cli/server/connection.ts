@@ -9,7 +9,7 @@ import { DEFAULT_PROFILE, type Profile, profileFile, readProfiles } from './prof
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 export const DEFAULT_PROCESSOR = 'crypto';
-/** What the commands that call a server read from the environment. */
+/** Environment variables of the commands that call a server. */
 export const CONNECTION_VARIABLES: readonly string[] = [
   'PAYBELL_URL',
   'PAYBELL_API_KEY',

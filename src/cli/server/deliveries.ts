@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Paybell } from '../../client/paybell.ts';
+import { tryFirst } from '../../client/trial.ts';
 import { type DeliveryFilter, deliveryCountsQuerySchema, deliveryListQuerySchema } from '../../contract/deliveries.ts';
 import {
   printDeliveries,
@@ -7,6 +8,7 @@ import {
   printDeliveryCounts,
   printRedelivery,
   printRedeliveryCount,
+  showResult,
 } from '../formats/delivery-tables.ts';
 import {
   addCountFilters,
@@ -18,8 +20,10 @@ import {
 import { addListOptions, type OptionValues } from '../options/list-options.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { printJson, printLine } from '../terminal/output.ts';
+import { printJson, printLine, printNote } from '../terminal/output.ts';
+import { prompt } from '../terminal/prompt.ts';
 import { watchRedelivery } from '../terminal/redelivery-progress.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { addServerOptions, openSession } from './session.ts';
 
 /** Each poll is a request to the server. */
@@ -48,7 +52,8 @@ export function addDeliveries(program: Command): void {
     deliveries.command('redeliver').description('send a delivery again, or all that match the filters'),
   )
     .argument('[deliveryId]', 'id of one delivery, instead of filters')
-    .option('--dry-run', 'only count the deliveries');
+    .option('--dry-run', 'only count the deliveries')
+    .option('--yes', 'send all, even if a first request to a failing endpoint fails');
   addServerOptions(redeliver, [
     `deliveries redeliver ${EXAMPLE_ID}`,
     'deliveries redeliver --status failed --dry-run',
@@ -78,9 +83,11 @@ async function showDelivery(deliveryId: string, options: OptionValues): Promise<
 
 async function redeliverOneOrMany(deliveryId: string | undefined, options: OptionValues): Promise<void> {
   const { client, json, own } = openSession(options);
-  const { dryRun, ...filters } = own;
+  const { dryRun, yes, ...filters } = own;
   const chosen = chooseDeliveries(deliveryId, filters);
-  if (chosen.deliveryId === undefined) return redeliverMany(client, chosen.filter, dryRun === true, json);
+  if (chosen.deliveryId === undefined) {
+    return redeliverMany(client, chosen.filter, { isDryRun: dryRun === true, isSure: yes === true, json });
+  }
   if (dryRun) {
     await client.deliveries.get(chosen.deliveryId);
     return printRedeliveryCount(1, json);
@@ -90,8 +97,11 @@ async function redeliverOneOrMany(deliveryId: string | undefined, options: Optio
   else printLine(`${delivery.deliveryId} is queued to be sent again.`);
 }
 
-async function redeliverMany(client: Paybell, filter: DeliveryFilter, dryRun: boolean, json: boolean): Promise<void> {
-  if (dryRun) return printRedeliveryCount((await client.deliveries.countRedelivering(filter)).totalResults, json);
+type Many = { readonly isDryRun: boolean; readonly isSure: boolean; readonly json: boolean };
+
+async function redeliverMany(client: Paybell, filter: DeliveryFilter, { isDryRun, isSure, json }: Many): Promise<void> {
+  if (isDryRun) return printRedeliveryCount((await client.deliveries.countRedelivering(filter)).totalResults, json);
+  if (!isSure) await tryFailingEndpoints(client, filter);
   const { redeliveryId } = await client.deliveries.redeliverMatching(filter);
   const redelivery = await watchRedelivery(() => client.deliveries.redelivery(redeliveryId), POLL_INTERVAL_MS);
   if (json) printJson(redelivery);
@@ -99,4 +109,17 @@ async function redeliverMany(client: Paybell, filter: DeliveryFilter, dryRun: bo
   if (redelivery.sent < redelivery.queued) {
     throw new CommandError('some deliveries were not sent yet; they stay queued, and the server will send them');
   }
+}
+
+/** Failing endpoints get one request first. If it fails, a person decides, and a program has to be sure. */
+async function tryFailingEndpoints(client: Paybell, filter: DeliveryFilter): Promise<void> {
+  const { tried, failed } = await tryFirst(client, filter);
+  if (tried > failed.length) printNote(`First requests that succeeded: ${tried - failed.length}.`);
+  if (failed.length === 0) return;
+  const results = failed.map(({ postUrl, statusCode, error }) => `${postUrl} (${showResult(statusCode, error)})`);
+  const said = `a first request failed: ${results.join(', ')}`;
+  const { keyboard } = terminal();
+  if (keyboard === null) throw new CommandError(`${said}; fix the receiver, or send all with --yes`);
+  const answer = await prompt(keyboard, `${said}\nSend the others anyway? [y/N] `);
+  if (!/^y(es)?$/i.test(answer)) throw new CommandError('nothing else was sent');
 }

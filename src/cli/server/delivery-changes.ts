@@ -35,7 +35,7 @@ export class DeliveryChanges {
     return changed.slice(changed.length - Math.min(count, changed.length));
   }
 
-  /** What has changed since the last call, oldest delivery first. */
+  /** Deliveries that changed since the last call, oldest first. */
   async next(nowS: number): Promise<Delivery[]> {
     const found: Delivery[] = [];
     for (let page = 1; page <= MAX_PAGES; page++) {

@@ -4,10 +4,12 @@ import { eventListQuerySchema } from '../../contract/deliveries.ts';
 import { sampleEvent } from '../../contract/events/samples.ts';
 import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { exactText, wholeNumber } from '../../contract/list-query.ts';
+import { summaryOf } from '../../domain/chain/payload-summary.ts';
 import { showCount } from '../../domain/errors.ts';
 import { EVENT_KINDS, isEventKind } from '../../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { newId } from '../../store/new-id.ts';
+import { showSummary } from '../formats/delivery-tables.ts';
 import { prettyJson } from '../formats/pretty-json.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { MOMENT, parseMoment } from '../options/values.ts';
@@ -56,9 +58,11 @@ async function sendEvent(file: string | undefined, options: OptionValues): Promi
   const body = own.sample === undefined ? await readBody(file, own) : writeSample(file, own);
   const accepted = await client.events.publishText(body);
   if (json) return printJson(accepted);
-  const { eventId, deliveries } = accepted;
+  const { eventId, deliveries, supersededBy } = accepted;
   printLine(`Accepted ${eventId} for ${showCount(deliveries, 'webhook')}.`);
-  if (deliveries === 0) {
+  if (supersededBy !== undefined) {
+    printLine(paint(`It was superseded by ${printable(supersededBy)}, so no webhook gets it.`, 'dim'));
+  } else if (deliveries === 0) {
     printLine(paint(`No webhook is registered for it: ${PAYBELL} webhooks create <postUrl>`, 'dim'));
   }
 }
@@ -104,17 +108,18 @@ async function listEvents(options: OptionValues): Promise<void> {
   const { totalResults, events } = await client.events.list(query);
   if (json) return printJson({ totalResults, events });
   printTable(
-    ['event-id', 'event', 'network', 'created', 'webhooks', 'bytes'],
+    ['event-id', 'event', 'payment', 'network', 'created', 'webhooks', 'bytes'],
     events.map(({ eventId, event, networkId, dateCreated, deliveries, body }) => [
       eventId,
       event,
+      showSummary(summaryOf(body, networkId)),
       String(networkId),
       showDate(dateCreated),
       String(deliveries),
       String(Buffer.byteLength(body)),
     ]),
     'No events match.',
-    { shorten: { event: 20 }, leaveOut: ['bytes', 'webhooks', 'network'] },
+    { shorten: { 'event-id': 13, payment: 12, event: 20 }, leaveOut: ['bytes', 'webhooks', 'network'] },
   );
   printTotal(totalResults, events.length);
 }

@@ -3,7 +3,7 @@ import { toOption } from '../options/list-options.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printable } from '../terminal/output.ts';
 
-/** What a call to the server failed with, and what the user can do about it. */
+/** The error of a call to the server, and what the user can do about it. */
 export function explainClientError(error: PaybellError): string {
   if (error instanceof ConnectionError || error instanceof TimeLimitError) {
     return `${printable(error.message)}\n      Check PAYBELL_URL, and that the server is running: ${PAYBELL} serve`;

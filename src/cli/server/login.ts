@@ -21,7 +21,7 @@ import { clientFor } from './session.ts';
 export function addLogin(program: Command): void {
   const login = program
     .command('login')
-    .description('store a server, an entity and its key for the other commands; prompts for what is not given')
+    .description('store a server, an entity and its key for the other commands; prompts for missing values')
     .option('--server <url>', `URL of the server (default: ${DEFAULT_URL})`)
     .option('--entity <id>', 'entity that the key belongs to')
     .option('--processor <name>', "path segment that the server's setting PROCESSOR names")

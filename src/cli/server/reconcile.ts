@@ -12,21 +12,27 @@ import { addServerOptions, openSession } from './session.ts';
 export function addReconcile(program: Command): void {
   const reconcile = program
     .command('reconcile')
-    .description('sum up what was delivered on a day, or compare it with a list of your own')
+    .description('sum up the deliveries of a day, or compare them with your own list')
     .argument(
       '[file]',
       'your events of the day, with eventId, event, token and amount: JSON Lines, or CSV with a header',
     )
     .requiredOption('--day <date>', 'the day of acceptance in UTC, such as 2026-01-31')
     .option('--network-id <id>', 'only events of this network')
+    .option('--endpoint <id>', 'only events and deliveries for this endpoint')
     .option('--events <list>', 'only these kinds, separated by commas');
-  const examples = ['reconcile --day 2026-01-31', 'reconcile --day 2026-01-31 my-payments.csv --network-id 8453'];
+  const examples = [
+    'reconcile --day 2026-01-31',
+    'reconcile --day 2026-01-31 my-payments.csv --endpoint ep_00000000000001',
+  ];
   addServerOptions(reconcile, examples).action(showReconciliation);
 }
 
 async function showReconciliation(file: string | undefined, options: OptionValues): Promise<void> {
   const { client, json, own } = openSession(options);
-  const query = parseOptions(reconciliationQuerySchema, own);
+  const { endpoint, ...filters } = own;
+  const given = endpoint === undefined ? filters : { ...filters, endpointId: endpoint };
+  const query = parseOptions(reconciliationQuerySchema, given, { endpointId: 'endpoint' });
   if (file === undefined) {
     const summary = await client.reconciliations.get(query);
     if (json) return printJson(summary);
@@ -38,7 +44,8 @@ async function showReconciliation(file: string | undefined, options: OptionValue
   if (!comparison.agrees) throw new ReportedFailure();
 }
 
-function printSummary({ day, isOver, events, acknowledged, sha256, totals }: Reconciliation): void {
+function printSummary(summary: Reconciliation): void {
+  const { day, endpointId, isOver, events, acknowledged, sha256, totals } = summary;
   printTable(
     ['network', 'event', 'token', 'events', 'amount', 'final', 'sent', 'acknowledged', 'acknowledged amount'],
     totals.map((total) => [
@@ -52,14 +59,36 @@ function printSummary({ day, isOver, events, acknowledged, sha256, totals }: Rec
       String(total.acknowledged),
       total.acknowledgedAmount,
     ]),
-    `No events were accepted on ${day}.`,
+    endpointId === null ? `No events were accepted on ${day}.` : `${endpointId} has no events of ${day}.`,
   );
   printLine();
+  printTokens(summary);
   printFields({
     day: isOver ? day : `${day}, which is not over yet`,
+    ...(endpointId !== null && { endpoint: endpointId }),
     acknowledged: `${acknowledged} of ${showCount(events, 'event')}`,
     sha256,
   });
+}
+
+/** The payments whose blocks are of this day. */
+function printTokens({ tokens, undatedPayments }: Reconciliation): void {
+  if (tokens.length > 0) {
+    printTable(
+      ['network', 'token', 'on chain', 'sent', 'acknowledged', 'retracted', 'net', 'missing', 'open retractions'],
+      tokens.map((sums) => [
+        String(sums.networkId),
+        inOneLine(sums.token ?? ''),
+        ...[sums.onChain, sums.sent, sums.acknowledged, sums.retracted, sums.net, sums.missing],
+        sums.unacknowledgedRetractions,
+      ]),
+      '',
+    );
+    printLine();
+  }
+  if (undatedPayments === 0) return;
+  printLine(`${showCount(undatedPayments, 'payment')} without the date of a block: not in these sums.`);
+  printLine();
 }
 
 /** Texts of payloads may hold anything. */

@@ -17,7 +17,7 @@ export function addSecrets(program: Command): void {
   addServerOptions(show, ['secrets show --json'], OPERATOR_NOTE).action(showSecrets);
   const rotate = secrets
     .command('rotate')
-    .description('create a new secret; the current ones keep signing beside it for the overlap')
+    .description('create a new secret; the current ones keep signing too for the overlap')
     .option(
       '--overlap-hours <n>',
       'how long the current secrets keep signing',
@@ -27,7 +27,7 @@ export function addSecrets(program: Command): void {
   addServerOptions(rotate, ['secrets rotate --overlap-hours 48']).action(rotateSecret);
   const rotateKey = secrets
     .command('rotate-key')
-    .description('create a new Ed25519 signing key; the current ones keep signing beside it for the overlap')
+    .description('create a new Ed25519 signing key; the current ones keep signing too for the overlap')
     .option('--overlap-hours <n>', 'how long the current keys keep signing', parseOverlapHours, DEFAULT_OVERLAP_HOURS);
   addServerOptions(rotateKey, ['secrets rotate-key --overlap-hours 48']).action(rotateSigningKey);
   addImport(secrets);

@@ -7,6 +7,7 @@ import { type OptionValues, parseOptions } from '../options/list-options.ts';
 import { MOMENT, parseMoment } from '../options/values.ts';
 import { printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import { paintState } from './endpoints/endpoints.ts';
 import { addServerOptions, openSession } from './session.ts';
 
 export function addStats(program: Command): void {
@@ -73,8 +74,13 @@ function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
 
 function printDestinations({ destinations, totalDestinations, destinationsDateStart, dateStart }: Stats): void {
   printTable(
-    ['destination', ...FIGURES],
-    destinations.map(({ destination, ...figures }) => [destination, ...cellsOf(figures)]),
+    ['destination', 'state', 'waiting', ...FIGURES],
+    destinations.map(({ destination, state, waiting, dateOldestDue: _, ...figures }) => [
+      destination,
+      paintState({ state }),
+      String(waiting),
+      ...cellsOf(figures),
+    ]),
     'No destinations.',
     { shorten: { destination: 16 }, leaveOut: LEAVE_OUT },
   );

@@ -36,7 +36,7 @@ export function printWarning(text: string): void {
   printOnStderr(`${paint('warning:', 'yellow', terminal().stderr)} ${text}`);
 }
 
-/** What a person wants to know beside the result, on standard error, so that programs read the result alone. */
+/** Prints a note for people to standard error, so that programs read only the result. */
 export function printNote(text: string): void {
   printOnStderr(paint(text, 'dim', terminal().stderr));
 }

@@ -7,7 +7,7 @@ const BAR_WIDTH = 30;
 
 type Screen = { isTTY?: boolean; write(text: string): unknown };
 
-/** The progress of a long command, on one line of the terminal. Prints nothing where there is no terminal. */
+/** The progress of a long command, on one line of the terminal. Prints nothing without a terminal. */
 export class Progress {
   #drawnAtMs = Number.NEGATIVE_INFINITY;
   #shown = false;

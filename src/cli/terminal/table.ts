@@ -1,3 +1,4 @@
+import { cutText, isId } from './cut-text.ts';
 import { paint, printLine, printNote } from './output.ts';
 import { terminal } from './terminal.ts';
 
@@ -5,7 +6,7 @@ import { terminal } from './terminal.ts';
 
 export type Cells = readonly string[];
 
-/** What a table may lose on a narrow terminal, so that each row stays on one line. */
+/** Columns that a table may shorten or lose on a narrow terminal, so that each row stays on one line. */
 export type Fitting = {
   /** Columns that are cut, with the width that they keep, in the order in which they are cut. They are not painted. */
   readonly shorten: Readonly<Record<string, number>>;
@@ -22,26 +23,36 @@ export function printTable(headings: Cells, rows: readonly Cells[], empty: strin
     return;
   }
   const { isTTY, columns } = terminal().stdout;
-  const { lines, leftOut } = layOut(headings, rows, isTTY ? (columns ?? null) : null, fitting);
+  const { lines, leftOut, cutIds } = layOut(headings, rows, isTTY ? (columns ?? null) : null, fitting);
   for (const line of lines) printLine(line);
-  if (leftOut.length > 0) printNote(`Left out: ${leftOut.join(', ')}; see --json or a wider terminal`);
+  const notes = [
+    ...(leftOut.length === 0 ? [] : [`Hidden columns: ${leftOut.join(', ')}`]),
+    ...(cutIds.length === 0 ? [] : [`Shortened: ${cutIds.join(', ')}`]),
+  ];
+  if (notes.length > 0) printNote(`${notes.join('. ')} (use --json or a wider terminal)`);
 }
 
-/** Where a table does not fit even without the columns that it may leave out, each row becomes a block of lines. */
+/** If a table does not fit even without the columns that it may leave out, each row becomes a block of lines. */
 export function layOut(
   headings: Cells,
   rows: readonly Cells[],
   terminalColumns: number | null,
   fitting: Fitting = WHOLE,
-): { lines: string[]; leftOut: Cells } {
+): { lines: string[]; leftOut: Cells; cutIds: Cells } {
   for (let left = 0; left <= fitting.leaveOut.length; left++) {
     const leftOut = fitting.leaveOut.slice(0, left);
     const kept = headings.flatMap((heading, column) => (leftOut.includes(heading) ? [] : [column]));
     const pick = (cells: Cells) => kept.map((column) => cells[column] ?? '');
     const widths = fit(pick(headings), rows.map(pick), terminalColumns, fitting);
-    if (widths !== null) return { lines: tableLines(pick(headings), rows.map(pick), widths), leftOut };
+    if (widths === null) continue;
+    const shown = rows.map(pick);
+    return {
+      lines: tableLines(pick(headings), shown, widths),
+      leftOut,
+      cutIds: cutIdsOf(pick(headings), shown, widths),
+    };
   }
-  return { lines: blocks(headings, rows), leftOut: [] };
+  return { lines: blocks(headings, rows), leftOut: [], cutIds: [] };
 }
 
 /** The widths of the columns, or null if they do not fit. */
@@ -69,10 +80,18 @@ function fit(
 function tableLines(headings: Cells, rows: readonly Cells[], widths: readonly number[]): string[] {
   const line = (cells: Cells) =>
     cells
-      .map((cell, column) => padTo(widths[column] ?? 0, cell))
+      .map((cell, column) => padTo(widths[column] ?? 0, cutText(headings[column] ?? '', cell, widths[column] ?? 0)))
       .join(GAP)
       .trimEnd();
   return [paint(line(headings), 'bold'), ...rows.map(line)];
+}
+
+/** Ids that are not whole cannot be copied, so that a note names their columns. */
+function cutIdsOf(headings: Cells, rows: readonly Cells[], widths: readonly number[]): Cells {
+  return headings.filter(
+    (heading, column) =>
+      isId(heading) && rows.some((row) => Bun.stringWidth(row[column] ?? '') > (widths[column] ?? 0)),
+  );
 }
 
 function blocks(headings: Cells, rows: readonly Cells[]): string[] {
@@ -83,16 +102,8 @@ function blocks(headings: Cells, rows: readonly Cells[]): string[] {
   ]);
 }
 
-/** Cut with an ellipsis, or filled with blanks. */
 function padTo(width: number, text: string): string {
-  const missing = width - Bun.stringWidth(text);
-  if (missing >= 0) return text + ' '.repeat(missing);
-  let cut = '';
-  for (const character of text) {
-    if (Bun.stringWidth(cut + character) >= width) break;
-    cut += character;
-  }
-  return padTo(width, `${cut}…`);
+  return text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)));
 }
 
 /** The fields of one item, one per line. */

@@ -18,7 +18,7 @@ export type FactStep = z.output<typeof factStepSchema>;
 export type FactList = z.output<typeof factListSchema>;
 export type FactListQuery = Query<typeof factListQuerySchema>;
 
-/** What networks said in transactions, wherever those now stand. */
+/** Payments and agreements in transactions, in any state. */
 export class Facts {
   readonly #transport: Transport;
 

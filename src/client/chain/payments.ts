@@ -30,11 +30,11 @@ export class Payments {
     return this.#transport.call({ method: 'GET', path: '/payments', query }, options);
   }
 
-  /** Every matching payment, page after page. */
+  /** Every matching payment, page after page. Fails after 10,000: walk over more of them by `since` and `until`. */
   listAll(query: PaymentListQuery = {}, options?: CallOptions): AsyncGenerator<Payment, void, undefined> {
     const readPage = async (page: PaymentListQuery, pageOptions: CallOptions) => {
       const { totalResults, isTotalExact, payments } = await this.list(page, pageOptions);
-      // The walk ends with an empty page if the total is not known.
+      // Without the exact total, the walk continues until the service refuses a page.
       return { totalResults: isTotalExact ? totalResults : Number.POSITIVE_INFINITY, items: payments };
     };
     return allPages(readPage, ({ paymentId }) => paymentId, query, options);

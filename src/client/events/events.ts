@@ -4,6 +4,7 @@ import type { acceptedSchema, batchResultsSchema } from '../../contract/events.t
 import { allPages } from '../pages.ts';
 import type { Query } from '../schema-types.ts';
 import type { CallOptions, Transport } from '../transport.ts';
+import { NDJSON_TYPE, toBatches } from './batches.ts';
 
 /** An event with any fields. `eventId` identifies it across attempts: the client chooses one where none is given. */
 export type NewEvent = { event: string; networkId: number; eventId?: string; [field: string]: unknown };
@@ -14,11 +15,6 @@ export type EventList = z.output<typeof eventListSchema>;
 export type EventListQuery = Query<typeof eventListQuerySchema>;
 
 const JSON_TYPE = 'application/json';
-const NDJSON_TYPE = 'application/x-ndjson';
-
-/** The service's limits on one batch. */
-const MAX_BATCH_EVENTS = 1_000;
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 export class Events {
   readonly #transport: Transport;
@@ -45,7 +41,7 @@ export class Events {
   /** Publishes any number of events, in batches of the size that the service allows; one result each, in their order. */
   async publishBatch(events: Iterable<NewEvent>, options?: CallOptions): Promise<BatchResults> {
     const results: BatchResults['results'] = [];
-    for (const body of toBatches(events)) {
+    for (const body of toBatches([...events].map(withId))) {
       const request = { method: 'POST', path: '/events/batch', text: { type: NDJSON_TYPE, body } } as const;
       results.push(...(await this.#transport.call<BatchResults>(request, options)).results);
     }
@@ -88,22 +84,4 @@ function hasId(body: string): boolean {
   } catch {
     return false;
   }
-}
-
-function* toBatches(events: Iterable<NewEvent>): Generator<string, void, undefined> {
-  const encoder = new TextEncoder();
-  let lines: string[] = [];
-  let bytes = 0;
-  for (const event of events) {
-    const line = JSON.stringify(withId(event));
-    const size = encoder.encode(line).length + 1;
-    if (lines.length > 0 && (lines.length === MAX_BATCH_EVENTS || bytes + size > MAX_BATCH_BYTES)) {
-      yield lines.join('\n');
-      lines = [];
-      bytes = 0;
-    }
-    lines.push(line);
-    bytes += size;
-  }
-  if (lines.length > 0) yield lines.join('\n');
 }

@@ -27,11 +27,11 @@ export type BookComparison = {
   readonly agrees: boolean;
   /** Empty if the books agree. */
   readonly differences: Difference[];
-  /** What Paybell has of the day. */
+  /** Paybell's records of the day. */
   readonly paybell: Reconciliation;
 };
 
-/** What was accepted, sent and acknowledged on a day, and how that differs from a list of yours. */
+/** Accepted, sent and acknowledged events of a day, and how they differ from your own list. */
 export class Reconciliations {
   readonly #transport: Transport;
 

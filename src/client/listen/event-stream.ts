@@ -30,7 +30,7 @@ export async function* readEventStream(
   }
 }
 
-/** Events end with an empty line. What is not an event, such as a comment, is left out. */
+/** Events end with an empty line. Other lines, such as comments, are skipped. */
 class EventParser {
   #rest = '';
   #event = 'message';

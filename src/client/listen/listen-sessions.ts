@@ -39,8 +39,8 @@ export class ListenSessions {
 
   /**
    * The requests of the session, as they come: send each to the program and report its result. Ends or throws when the
-   * connection does. Call it again, and it goes on where it was: what was not reported comes again, with the same
-   * `deliveryId`. `timeoutMs` is for the beginning of the response.
+   * connection does. Call it again to continue: unreported requests come again, with the same `deliveryId`. `timeoutMs`
+   * limits the time until the response begins.
    */
   async *requests(
     sessionId: string,

@@ -22,8 +22,8 @@ export type Following = {
 };
 
 /**
- * Reads the requests of a session, connects again whenever the connection ends, and goes on where it was. Returns the session
- * that there is at the end, which the signal brings about.
+ * Reads the requests of a session. Connects again whenever the connection ends, and continues from its position. When
+ * the signal aborts, returns the session that is open then.
  */
 export async function followSession(first: ListenSession, following: Following): Promise<ListenSession | null> {
   const { client, signal, createSession, onRequest, onDropped, onLost, onFound } = following;

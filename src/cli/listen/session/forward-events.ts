@@ -89,7 +89,7 @@ async function createSession(client: Paybell, options: ForwardOptions, isAgain: 
   return session;
 }
 
-/** Where the server cannot be reached, the session ends by itself. */
+/** If the server cannot be reached, the session ends by itself. */
 async function endSession(client: Paybell, { sessionId }: ListenSession): Promise<void> {
   try {
     await client.listenSessions.end(sessionId, { retries: 0, timeoutMs: END_TIMEOUT_MS });

@@ -5,7 +5,7 @@ import type { Paybell } from '../../../client/paybell.ts';
 import { MAX_ERROR_LENGTH, MAX_RESPONSE_LENGTH } from '../../../contract/listen/listen-session.ts';
 import { forwardRequest } from '../forward.ts';
 
-/** What became of a request at the program. */
+/** The result of a request at the program. */
 export type Forwarded = Pick<ListenResult, 'statusCode' | 'error' | 'durationMs' | 'response'>;
 
 /** Twice as many as a session keeps. */
@@ -21,8 +21,8 @@ type Options = {
 };
 
 /**
- * Sends the requests of a session to the program and reports the results. A request that the program has got and that could
- * not be reported is handed out again: then only the report is repeated, and the program does not get it twice.
+ * Sends the requests of a session to the program and reports the results. If a report fails, the server hands the
+ * request out again. The forwarder then repeats only the report, so that the program does not get the request twice.
  */
 export class Forwarder {
   readonly #unreported = new BoundedMap<string, Unreported>(MAX_UNREPORTED);

@@ -11,7 +11,7 @@ type RequestFields = {
   readonly attempt: number;
 };
 
-/** What a program wants to know of a request. */
+/** The fields of a request that matter to a program. */
 export function requestFields({ deliveryId, attempt, headers, body }: ListenRequest): RequestFields {
   const { event, networkId } = JSON.parse(body) as { event?: unknown; networkId?: unknown };
   return {

@@ -18,7 +18,7 @@ import { readSettings } from '../settings.ts';
 export function addCopy(program: Command): void {
   program
     .command('copy')
-    .description('copy a SQLite store into an empty PostgreSQL database; a copy that was interrupted goes on')
+    .description('copy a SQLite store into an empty PostgreSQL database; an interrupted copy continues')
     .requiredOption('--from <url>', 'store to copy, sqlite:<file>; its service has to be stopped', parseSource)
     .requiredOption('--to <url>', 'database to fill, postgres://user:password@host:port/database', parseTarget)
     .option('--json', 'print JSON')
@@ -30,7 +30,7 @@ type Target = Extract<DatabaseTarget, { engine: 'postgres' }>;
 type CopyOptions = { from: Source; to: Target; json?: boolean };
 
 async function copy({ from, to, json }: CopyOptions): Promise<void> {
-  // Of the settings, only those of the key and of the connections count, whatever DATABASE_URL is.
+  // Only the settings of the key and of the connections count, whatever DATABASE_URL is.
   const config = readSettings({ ...terminal().env, DATABASE_URL: `sqlite:${from.file}` });
   const key = keyOf(from, config);
   const startedAtMs = performance.now();
@@ -46,7 +46,7 @@ async function copy({ from, to, json }: CopyOptions): Promise<void> {
   printNextSteps(from, config);
 }
 
-/** As at a start on the source: the setting, or else the file. Null where no secret can be stored yet. */
+/** As at a start on the source: the setting, or else the file. Null if no secret can be stored yet. */
 function keyOf({ file }: Source, { SECRET_KEY }: Config): Uint8Array | null {
   return SECRET_KEY ?? readKeyFile(secretKeyFile(file));
 }
@@ -77,12 +77,14 @@ async function copyBetween(
 function explain(error: unknown, from: Source, to: Target): unknown {
   if (error instanceof CopyError) return new CommandError(error.message);
   if (error instanceof StoreInUseError) {
-    return new CommandError(`${error.message}.\n      Stop it first: nothing may change in ${from.file} meanwhile.`);
+    return new CommandError(
+      `${error.message}.\n      Stop it first: nothing may change in ${from.file} during the copy.`,
+    );
   }
   if (error instanceof StoreUnavailableError) {
     return new CommandError(
       `${describeTarget(to)} or ${from.file} is unavailable: ${error.message}.\n` +
-        '      Check --from and --to, and run the command again: a copy that has begun goes on where it stopped.',
+        '      Check --from and --to, and run the command again: a copy that has begun continues where it stopped.',
     );
   }
   return error;
@@ -100,7 +102,7 @@ function printNextSteps({ file }: Source, { SECRET_KEY }: Config): void {
   printLine('Start the service on PostgreSQL with these settings, the same on every instance:');
   printLine('  DATABASE_URL  the URL that was given as --to');
   printLine(`  SECRET_KEY    ${key}: the stored secrets open with no other`);
-  printLine(`Do not start a service on ${file} again: it would send what waits there a second time.`);
+  printLine(`Do not start a service on ${file} again: it would send the waiting deliveries a second time.`);
 }
 
 function parseSource(text: string): Source {

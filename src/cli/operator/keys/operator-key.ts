@@ -11,7 +11,7 @@ import { duration, parseList } from '../../options/values.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 
 const DAY_MS = 86_400_000;
-/** Recognisable for secret scanners, and told apart from the keys of entities. */
+/** Recognisable for secret scanners, and different from the keys of entities. */
 const OPERATOR_KEY_PREFIX = 'pbo_';
 
 /** Makes a key for ADMIN_KEYS. It changes nothing: the setting and the program that uses the key each get their part. */
@@ -55,7 +55,7 @@ function parseScopeList(text: string): OperatorScope[] {
   const names = parseList(text);
   const unknown = names.find((name) => !isOperatorScope(name));
   if (unknown === undefined) return names.filter(isOperatorScope);
-  throw new InvalidArgumentError(`${unknown} is none of ${OPERATOR_SCOPES.join(', ')}.`);
+  throw new InvalidArgumentError(`${unknown} is not one of ${OPERATOR_SCOPES.join(', ')}.`);
 }
 
 function parseDays(text: string): number {

@@ -28,7 +28,7 @@ export function addStoreSecrets(store: Command): void {
     .action(show);
   secrets
     .command('rotate')
-    .description('create a new secret; the current ones keep signing beside it for the overlap')
+    .description('create a new secret; the current ones keep signing too for the overlap')
     .requiredOption('--entity <id>', 'entity whose secret to rotate')
     .option(
       '--overlap-hours <n>',
@@ -40,7 +40,7 @@ export function addStoreSecrets(store: Command): void {
     .action(rotate);
   secrets
     .command('rotate-key')
-    .description('create a new Ed25519 signing key; the current ones keep signing beside it for the overlap')
+    .description('create a new Ed25519 signing key; the current ones keep signing too for the overlap')
     .requiredOption('--entity <id>', 'entity whose signing key to rotate')
     .option('--overlap-hours <n>', 'how long the current keys keep signing', parseOverlapHours, DEFAULT_OVERLAP_HOURS)
     .option('--json', 'print JSON')
@@ -48,8 +48,8 @@ export function addStoreSecrets(store: Command): void {
   secrets
     .command('rekey')
     .description(
-      'encrypt the secrets of all entities with a new key: the environment variable NEW_SECRET_KEY, or, where the key ' +
-        'is in a file beside the SQLite store, a random one. Stop the service first',
+      'encrypt the secrets of all entities with a new key: the environment variable NEW_SECRET_KEY, or a random one if the ' +
+        'key is in a file next to the SQLite store. Stop the service first',
     )
     .option('--json', 'print JSON')
     .action(rekey);

@@ -1,6 +1,6 @@
 /**
- * The metrics of several processes as one text in the format of Prometheus. Every series gets a label with the number of its
- * process, and so means what it means where each instance is scraped by itself.
+ * The metrics of several processes as one text in the format of Prometheus. Every series gets a label with the number
+ * of its process, and keeps the meaning that it has in a scrape of one instance.
  */
 export function joinMetrics(texts: ReadonlyMap<number, string>): string {
   const metrics = new Map<string, { head: string; lines: string[] }>();

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the processes of one service say to each other over the channel that ties each worker to its supervisor. `id` joins a
- * request and what it leads to.
+ * Messages between the processes of one service, over the channel that ties each worker to its supervisor. `id` joins a
+ * request and its result.
  *
  *     worker                       supervisor                     every worker
  *       ── started ────────────────────▶

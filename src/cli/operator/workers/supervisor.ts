@@ -29,7 +29,7 @@ export type SupervisorOptions = {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** After which a worker that was told to stop is killed. */
+  /** Time after which a worker that does not stop is killed. */
   readonly longestStopMs: number;
 };
 
@@ -52,8 +52,8 @@ export class Supervisor {
   constructor(private readonly options: SupervisorOptions) {}
 
   /**
-   * The first worker finds out whether the settings and the store are right, migrates the store and chooses the port; the others
-   * follow. Null where it ended instead: its own messages say why.
+   * The first worker checks the settings and the store, migrates the store and chooses the port; the others follow.
+   * Null if it ended instead: its own messages say why.
    */
   async start(): Promise<Started | null> {
     const first = this.#addChild(1);
@@ -74,7 +74,7 @@ export class Supervisor {
     return found;
   }
 
-  /** Resolves when every worker has ended, to whether all of them ended as they were told. */
+  /** Resolves when every worker has ended, to whether all of them ended without an error. */
   async stop(): Promise<boolean> {
     this.#isStopping = true;
     await Promise.all(
@@ -189,7 +189,7 @@ export function longerPause(ms: number): number {
   return Math.min(ms * 2, MAX_PAUSE_MS);
 }
 
-/** One that has just ended hears nothing. */
+/** A worker that has just ended gets nothing. */
 function say({ process: running }: Child, message: FromSupervisor): void {
   try {
     running?.send(message);

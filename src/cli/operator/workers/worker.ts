@@ -25,7 +25,7 @@ export class Worker {
     private readonly send: (message: FromWorker) => void,
   ) {}
 
-  /** Null where this process has no supervisor. */
+  /** Null if this process has no supervisor. */
   static join(environment: Environment): Worker | null {
     const no = Number(environment[VARIABLE] ?? 0);
     const send = process.send?.bind(process);
@@ -49,7 +49,7 @@ export class Worker {
     this.send({ type: 'started', ...message });
   }
 
-  /** What this worker answers when the metrics of all are asked for. */
+  /** Sets this worker's own metrics, for a scrape of all workers. */
   reports(ownText: () => Promise<string>): void {
     this.#ownText = ownText;
   }

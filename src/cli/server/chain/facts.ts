@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Fact, FactDetail, FactList } from '../../../client/chain/facts.ts';
 import type { Paybell } from '../../../client/paybell.ts';
 import { factListQuerySchema } from '../../../contract/chain/facts.ts';
+import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { prettyJson } from '../../formats/pretty-json.ts';
@@ -30,7 +31,7 @@ async function showFacts(id: string | undefined, options: OptionValues): Promise
   if (only !== null) return printDetail(await client.facts.get(only), json);
   const list = await find(client, id, query);
   const [first] = list.facts;
-  // One payment was meant: its history is what is asked for.
+  // The text names one payment, so its history is shown.
   if (id !== undefined && first !== undefined && list.totalResults === 1) {
     return printDetail(await client.facts.get(first.factId), json);
   }
@@ -42,8 +43,9 @@ type FactQuery = Parameters<Paybell['facts']['list']>[0];
 
 async function find({ facts }: Paybell, id: string | undefined, query: FactQuery): Promise<FactList> {
   if (id === undefined) return facts.list(query);
-  if (/^0x[0-9a-f]{64}$/i.test(id)) {
-    const list = await facts.list({ ...query, transactionHash: id });
+  const transactionHash = storedTransactionId(id);
+  if (transactionHash !== null) {
+    const list = await facts.list({ ...query, transactionHash });
     if (list.totalResults > 0) return list;
   }
   const list = await facts.list({ ...query, transferId: id });

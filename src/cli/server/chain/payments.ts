@@ -141,7 +141,7 @@ function confirmationsOf({ confirmations, isDisputed, isDust, isHistory }: Payme
   const notes = [
     confirmations === null ? '' : showCount(confirmations, 'confirmation', 'confirmations'),
     isDisputed ? 'nodes disagree' : '',
-    isDust ? 'below the least amount, not delivered' : '',
+    isDust ? '0 or below the least amount, not delivered' : '',
     isHistory ? 'history, not delivered' : '',
   ].filter((note) => note !== '');
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;

@@ -4,6 +4,8 @@ import type {
   Source,
   SourcePreview,
   SourcePreviewRequest,
+  SourceRecentEvents,
+  SourceRecentRequest,
   SourceUpdate,
 } from '../../../client/chain/sources.ts';
 import { sourceListQuerySchema } from '../../../contract/chain/sources.ts';
@@ -16,6 +18,7 @@ import { PAYBELL } from '../../terminal/invocation.ts';
 import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
+import { addAddressCommands } from './addresses.ts';
 import {
   addChangeOptions,
   addDefinitionOptions,
@@ -35,18 +38,24 @@ export function addSources(program: Command): void {
   const add = addDefinitionOptions(sources.command('add').description('make events of the logs of a contract'))
     .option('--name <name>', 'a name for people')
     .option('--min-amount <decimal>', 'smallest amount that leads to an event')
+    .option('--address-book <parameter>', 'take only logs with an address of the book in this parameter, such as to')
     .option('--from-block <number>', 'first block to read (default: the next one)')
     .option('--deliver-history', 'deliver events of blocks from before now too');
   addServerOptions(add, [
     `sources add ${ERC20}`,
+    `sources add --network 8453 --preset erc20 --contract ${USDC} --address-book to`,
     `sources add --network 8453 --contract ${PAYEE} --abi 'event Paid(bytes32 id, uint256 amount)' --event Transfer --field transferId=id --amount amount=amount@${USDC}`,
   ]).action(addSource);
   const preview = addDefinitionOptions(
-    sources.command('preview').description('show what a source would make of a transaction; nothing is stored'),
-  ).argument('<transactionHash>', 'a transaction that is in a block');
-  addServerOptions(preview, [`sources preview ${HASH} ${ERC20}`, `sources preview ${HASH} --network 8453`]).action(
-    previewSource,
-  );
+    sources
+      .command('preview')
+      .description('show the events of a transaction or of the latest blocks; nothing is stored'),
+  ).argument('[transactionHash]', 'a transaction that is in a block; without it, the latest blocks');
+  addServerOptions(preview, [
+    `sources preview ${ERC20}`,
+    `sources preview ${HASH} ${ERC20}`,
+    `sources preview ${HASH} --network 8453`,
+  ]).action(previewSource);
   const list = sources
     .command('list')
     .description('list sources, newest first')
@@ -74,17 +83,26 @@ export function addSources(program: Command): void {
     .description('read no more logs for a source; its facts stay')
     .argument('<sourceId>', 'id of the source');
   addServerOptions(remove, [`sources remove ${EXAMPLE_ID}`]).action(removeSource);
+  addAddressCommands(sources);
 }
 
 type AddOptions = ServerOptions &
-  DefinitionOptions & { name?: string; minAmount?: string; fromBlock?: string; deliverHistory?: boolean };
+  DefinitionOptions & {
+    name?: string;
+    minAmount?: string;
+    addressBook?: string;
+    fromBlock?: string;
+    deliverHistory?: boolean;
+  };
 
-async function addSource({ name, minAmount, fromBlock, deliverHistory, ...options }: AddOptions): Promise<void> {
+async function addSource(given: AddOptions): Promise<void> {
+  const { name, minAmount, addressBook, fromBlock, deliverHistory, ...options } = given;
   const { client, json } = openSession(onlyServer(options));
   const definition = {
     ...(await readDefinition(options)),
     ...(name !== undefined && { name }),
     ...(minAmount !== undefined && { minAmount }),
+    ...(addressBook !== undefined && { addressBook }),
     ...(fromBlock !== undefined && { fromBlock: blockOf(fromBlock) }),
     ...(deliverHistory === true && { deliverHistory }),
   };
@@ -99,9 +117,16 @@ function blockOf(text: string): number | 'latest' {
   throw new CommandError('--from-block must be the number of a block, or latest', EXIT.usage);
 }
 
-async function previewSource(transactionHash: string, options: ServerOptions & DefinitionOptions): Promise<void> {
+async function previewSource(
+  transactionHash: string | undefined,
+  options: ServerOptions & DefinitionOptions,
+): Promise<void> {
   const { client, json } = openSession(onlyServer(options));
   const definition = await readDefinition(options);
+  if (transactionHash === undefined) {
+    const recent = await client.sources.previewRecent(definition as SourceRecentRequest);
+    return json ? printJson(recent) : printRecent(recent);
+  }
   const preview = await client.sources.preview({ ...definition, transactionHash } as SourcePreviewRequest);
   if (json) return printJson(preview);
   printPreview(preview);
@@ -125,7 +150,12 @@ function printPreview({ networkId, blockNumber, isSuccess, logs, events, others 
   }
   printLine(`${events.length} of ${showCount(logs, 'log')} in ${where} would be taken. Nothing is stored.`);
   for (const { logIndex, kind, events: kinds, fields } of events) {
-    const delivered = kinds.length === 1 && kinds[0] === kind ? '' : ` (${kinds.join(', then ')})`;
+    const delivered =
+      kinds.length === 0
+        ? ' (no event: its amount is 0)'
+        : kinds.length === 1 && kinds[0] === kind
+          ? ''
+          : ` (${kinds.join(', then ')})`;
     printLine(`\n${paint(`log ${logIndex}`, 'bold')}  ${paint(kind, 'green')}${delivered}`);
     printLine(prettyJson(printable(JSON.stringify(fields))));
   }
@@ -136,6 +166,26 @@ function printPreview({ networkId, blockNumber, isSuccess, logs, events, others 
     others.map(({ logIndex, contract, reason }) => [String(logIndex), contract, printable(reason)]),
     '',
     { shorten: { 'why not': 20, contract: 12 }, leaveOut: [] },
+  );
+}
+
+function printRecent({ networkId, fromBlock, toBlock, found, events }: SourceRecentEvents): void {
+  const where = `blocks ${fromBlock} to ${toBlock} of ${networkName(networkId)}`;
+  printLine(`${showCount(found, 'log')} in ${where} would be taken. Nothing is stored.`);
+  if (events.length === 0) return;
+  printLine();
+  printTable(
+    ['block', 'kind', 'amount', 'from', 'to', 'transaction'],
+    events.map(({ blockNumber, kind, isDust, fields, transactionHash }) => [
+      String(blockNumber),
+      isDust ? `${kind} (no event)` : kind,
+      ...[fields.amount ?? fields.amountBase, fields.payer, fields.payee].map((value) =>
+        printable(String(value ?? '–')),
+      ),
+      transactionHash,
+    ]),
+    '',
+    { shorten: { from: 8, to: 8, transaction: 10 }, leaveOut: ['kind'] },
   );
 }
 
@@ -204,6 +254,9 @@ function printSource(source: Source): void {
     where: showObject(where),
     fields: showObject(fields),
     ...(source.minAmount === null ? {} : { 'min amount': source.minAmount }),
+    ...(source.addressBook === null
+      ? {}
+      : { 'address book': `${source.addressBook}, ${showCount(source.addressCount, 'address', 'addresses')}` }),
     'from block': String(source.fromBlock),
     ...(source.revision === 1 ? {} : { revision: `${source.revision}, from block ${source.appliesFromBlock} on` }),
     history: source.deliverHistory ? 'delivered' : 'stored, not delivered',

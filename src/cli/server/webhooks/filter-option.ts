@@ -15,7 +15,7 @@ export function addFilterOptions(command: Command): Command {
     .option('--filter-file <file>', 'the same from a file; - is standard input');
 }
 
-/** Undefined where no option names a filter, and null where the filter is to be removed. */
+/** Undefined if no option names a filter. Null if the filter must be removed. */
 export async function readFilter(options: FilterOptions): Promise<PayloadFilter | null | undefined> {
   const { filter, filterFile, clearFilter } = options;
   const given = [filter, filterFile, clearFilter].filter((option) => option !== undefined);
@@ -34,7 +34,7 @@ async function readFile(file: string): Promise<string> {
   });
 }
 
-/** Its fields are checked by the server, which names each error. */
+/** The server checks the fields of the filter, and names each error. */
 function parseFilter(text: string, from: string): PayloadFilter {
   let value: unknown;
   try {

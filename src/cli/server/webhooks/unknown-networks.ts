@@ -17,7 +17,7 @@ export async function warnOfUnknownNetworks(client: Paybell, networkIds: readonl
   );
 }
 
-/** Those that the server lists, or the usual ones if the key may not read them. */
+/** Networks that the server lists, or the usual ones if the key may not read them. */
 async function networksOf(client: Paybell): Promise<readonly number[]> {
   try {
     return (await client.webhooks.coverage()).networks.map(({ networkId }) => networkId);

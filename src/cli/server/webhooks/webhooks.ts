@@ -57,7 +57,7 @@ function printWebhooks({ webhooks }: WebhookList): void {
       postUrl,
     ]),
     `No webhooks match. Register one: ${PAYBELL} webhooks create <postUrl>`,
-    { shorten: { url: 12, event: 12, network: 12 }, leaveOut: ['created'] },
+    { shorten: { 'webhook-id': 13, network: 12, event: 12, url: 24 }, leaveOut: ['created'] },
   );
 }
 

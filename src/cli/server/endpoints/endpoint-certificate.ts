@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Endpoint, EndpointUpdate } from '../../client/endpoints.ts';
-import { MAX_CERTIFICATE_LENGTH } from '../../domain/endpoints/client-certificate.ts';
-import type { OptionValues } from '../options/list-options.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
-import { printJson, printLine, showDate } from '../terminal/output.ts';
-import { addServerOptions, openSession } from './session.ts';
+import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
+import { MAX_CERTIFICATE_LENGTH } from '../../../domain/endpoints/client-certificate.ts';
+import type { OptionValues } from '../../options/list-options.ts';
+import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { printJson, printLine, showDate } from '../../terminal/output.ts';
+import { addServerOptions, openSession } from '../session.ts';
 
 /** `endpoints certificate`: what connections to an endpoint identify themselves with. */
 export function addEndpointCertificate(endpoints: Command, exampleId: string): void {
@@ -52,7 +52,7 @@ async function readGiven(
   return { certificate: await readPem(certificate), privateKey: await readPem(key) };
 }
 
-/** A file of another kind can have any size. What the server says of one that is too long is clear enough. */
+/** A file of another kind can have any size. If it is too long, the server's error is clear enough. */
 async function readPem(file: string): Promise<string> {
   try {
     return await Bun.file(file)

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Paybell } from '../../client/paybell.ts';
-import type { FeedEntry } from '../../contract/endpoints/feed.ts';
-import { showCount } from '../../domain/errors.ts';
-import type { OptionValues } from '../options/list-options.ts';
-import { printJson, printLine, printNote, showDate } from '../terminal/output.ts';
-import { printTable } from '../terminal/table.ts';
-import { addServerOptions, openSession } from './session.ts';
+import type { Paybell } from '../../../client/paybell.ts';
+import type { FeedEntry } from '../../../contract/endpoints/feed.ts';
+import { showCount } from '../../../domain/errors.ts';
+import type { OptionValues } from '../../options/list-options.ts';
+import { printJson, printLine, printNote, showDate } from '../../terminal/output.ts';
+import { printTable } from '../../terminal/table.ts';
+import { addServerOptions, openSession } from '../session.ts';
 
 /** `endpoints gaps`: the numbers of an endpoint that its receiver has not got, and why. */
 export function addEndpointGaps(endpoints: Command, exampleId: string): void {

@@ -1,15 +1,16 @@
 import { Argument, type Command } from 'commander';
-import type { Endpoint, EndpointDetail } from '../../client/endpoints.ts';
-import { endpointListQuerySchema } from '../../contract/endpoints/endpoint.ts';
-import { ORDERINGS, type Ordering } from '../../domain/endpoints/settings.ts';
-import { showCount } from '../../domain/errors.ts';
-import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
-import { PAYBELL } from '../terminal/invocation.ts';
-import { paint, printJson, printLine, showDate } from '../terminal/output.ts';
-import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import type { Endpoint, EndpointDetail } from '../../../client/endpoints.ts';
+import { endpointListQuerySchema } from '../../../contract/endpoints/endpoint.ts';
+import { lastFailureText } from '../../../contract/endpoints/last-failure.ts';
+import { ENDPOINT_STATES, ORDERINGS, type Ordering } from '../../../domain/endpoints/settings.ts';
+import { showCount } from '../../../domain/errors.ts';
+import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
+import { PAYBELL } from '../../terminal/invocation.ts';
+import { paint, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { printFields, printTable, printTotal } from '../../terminal/table.ts';
+import { addServerOptions, openSession } from '../session.ts';
 import { addEndpointCertificate, showCertificate } from './endpoint-certificate.ts';
 import { addEndpointGaps } from './endpoint-gaps.ts';
-import { addServerOptions, openSession } from './session.ts';
 
 const EXAMPLE_ID = 'ep_0f9c2a6e0b17d3';
 
@@ -22,16 +23,16 @@ export function addEndpoints(program: Command): void {
     .description('list endpoints by their URLs')
     .option('--post-url <text>', 'only URLs that begin with this text')
     .option('--host <name>', 'only endpoints on this host')
-    .option('--state <state>', 'only endpoints in this state: active, suspended or paused');
-  addServerOptions(addListOptions(list), ['endpoints list --sort-by waiting', 'endpoints list --state paused']).action(
+    .option('--state <state>', `only endpoints in this state: ${ENDPOINT_STATES.join(', ')}`);
+  addServerOptions(addListOptions(list), ['endpoints list --sort-by waiting', 'endpoints list --state failing']).action(
     listEndpoints,
   );
   const onEndpoint = (name: string, description: string) =>
     endpoints.command(name).description(description).argument('<endpointId>', 'id of the endpoint');
   const withExample = (command: Command) => addServerOptions(command, [`endpoints ${command.name()} ${EXAMPLE_ID}`]);
-  withExample(onEndpoint('show', 'show the settings of an endpoint and what waits for it')).action(showEndpoint);
+  withExample(onEndpoint('show', 'show the settings of an endpoint and its waiting deliveries')).action(showEndpoint);
   withExample(onEndpoint('pause', 'hold its deliveries until it is resumed')).action(pause);
-  withExample(onEndpoint('resume', 'end a pause, and send what waits')).action(resume);
+  withExample(onEndpoint('resume', 'end a pause, and send the waiting deliveries')).action(resume);
   const order = onEndpoint('order', 'send the events of one agreement one after another, or without waiting');
   order.addArgument(new Argument('<ordering>', 'how deliveries are ordered').choices(ORDERINGS));
   addServerOptions(order, [`endpoints order ${EXAMPLE_ID} agreement`]).action(setOrdering);
@@ -58,7 +59,7 @@ async function listEndpoints(options: OptionValues): Promise<void> {
       endpoint.postUrl,
     ]),
     `No endpoints match. Register a URL: ${PAYBELL} webhooks create <postUrl>`,
-    { shorten: { url: 16, name: 8 }, leaveOut: ['ordering', 'webhooks', 'last number', 'name'] },
+    { shorten: { name: 8, url: 24 }, leaveOut: ['ordering', 'webhooks', 'last number', 'name'] },
   );
   printTotal(list.totalResults, list.endpoints.length);
 }
@@ -69,12 +70,12 @@ async function showEndpoint(endpointId: string, options: OptionValues): Promise<
   if (json) return printJson(endpoint);
   const { webhooks, suspendedWebhooks, rateLimit, headerNames } = endpoint;
   const suspended = suspendedWebhooks === 0 ? '' : ` (${suspendedWebhooks} suspended)`;
+  const detail = stateDetail(endpoint);
   printFields({
     endpoint: endpoint.endpointId,
     url: endpoint.postUrl,
     name: endpoint.name ?? '–',
-    state: paintState(endpoint),
-    'failing since': showDate(endpoint.dateFailingSince),
+    state: detail === null ? paintState(endpoint) : `${paintState(endpoint)}: ${detail}`,
     webhooks: `${webhooks}${suspended}`,
     waiting: String(endpoint.waiting),
     'last number': String(endpoint.lastSequence),
@@ -83,7 +84,7 @@ async function showEndpoint(endpointId: string, options: OptionValues): Promise<
     'rate limit': rateLimit === null ? 'none' : `${showCount(rateLimit, 'request')} per second`,
     headers: headerNames.length === 0 ? 'none' : headerNames.join(', '),
     certificate: showCertificate(endpoint),
-    secret: endpoint.secret === 'own' ? 'its own' : 'that of the entity',
+    secret: endpoint.secret === 'own' ? 'its own' : "the entity's",
     created: showDate(endpoint.dateCreated),
   });
 }
@@ -100,7 +101,8 @@ async function resume(endpointId: string, options: OptionValues): Promise<void> 
   const endpoint = await client.endpoints.resume(endpointId);
   if (json) return printJson(endpoint);
   const waiting = `${showCount(endpoint.waiting, 'delivery', 'deliveries')} waiting.`;
-  if (endpoint.suspendedWebhooks === 0) return printLine(`${endpoint.endpointId} is active, with ${waiting}`);
+  if (endpoint.suspendedWebhooks === 0)
+    return printLine(`${endpoint.endpointId} is ${endpoint.state}, with ${waiting}`);
   const suspended = showCount(endpoint.suspendedWebhooks, 'webhook');
   printLine(`${endpoint.endpointId} is no longer paused, with ${waiting} Still suspended: ${suspended} of it.`);
 }
@@ -123,6 +125,15 @@ function showStuck(stuck: EndpointDetail['oldestStuck']): string {
   return `${agreementId}: ${others} for ${deliveryId} of ${showDate(dateCreated)} (${showCount(attempts, 'attempt')})`;
 }
 
-function paintState({ state }: Endpoint): string {
+/** Since when and why an endpoint fails; null if the name of the state says it all. */
+function stateDetail(endpoint: Endpoint): string | null {
+  const { state, lastSequence, dateFailingSince } = endpoint;
+  if (state === 'active') return lastSequence === 0 ? 'no deliveries yet' : null;
+  if (state !== 'failing') return null;
+  const failure = lastFailureText(endpoint);
+  return `since ${showDate(dateFailingSince)}${failure === null ? '' : ` (${failure})`}`;
+}
+
+export function paintState({ state }: Pick<Endpoint, 'state'>): string {
   return paint(state, state === 'active' ? 'green' : state === 'paused' ? 'yellow' : 'red');
 }

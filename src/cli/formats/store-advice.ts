@@ -1,0 +1,12 @@
+import type { StoreUnavailableError, UnavailableReason } from '../../store/database/database.ts';
+
+const ADVICE: Readonly<Record<UnavailableReason, string>> = {
+  disk_full: 'Free some space, then try again.',
+  read_only: 'Make it writable for the user that runs Paybell, or set DATABASE_URL.',
+  no_answer: 'Check DATABASE_URL, and that the database is running.',
+};
+
+/** The way out of a store that is not available. */
+export function storeAdvice({ reason }: StoreUnavailableError): string {
+  return ADVICE[reason];
+}
