@@ -1,5 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { createObservable } from './observable.ts';
+import { isPermanent } from './api.ts';
+import { createObservable, useObservable } from './observable.ts';
+import { type ResponseState, useResponse } from './use-response.ts';
 
 /** Whether views update automatically. One switch controls all views until the tab is closed. */
 export const live = createObservable(true);
@@ -42,4 +44,20 @@ export function usePolling(active: boolean, everyMs: number, poll: (signal: Abor
       document.removeEventListener('visibilitychange', onVisibility);
     };
   }, [active, everyMs]);
+}
+
+/** A request that is repeated while views update automatically, unless `isActive` is false or its problem is permanent. */
+export function useLiveResponse<Data>(
+  key: string,
+  request: (signal: AbortSignal) => Promise<Data>,
+  everyMs: number,
+  isActive: (data: Data | null) => boolean = () => true,
+): ResponseState<Data> {
+  const response = useResponse(key, request);
+  const on = useObservable(live);
+  usePolling(on && isActive(response.data) && !isPermanent(response.problem), everyMs, async () => {
+    await response.reload();
+    return true;
+  });
+  return response;
 }

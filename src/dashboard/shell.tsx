@@ -5,7 +5,7 @@ import { useObservable } from './observable.ts';
 import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
 import { Link, useRoute } from './router.tsx';
 import { missingPermissions, type Session, setPermissions, signOut } from './session.ts';
-import { VERSION } from './settings.ts';
+import { IS_PRACTICE, VERSION } from './settings.ts';
 import { useResponse } from './use-response.ts';
 import { VIEW_NAMES, VIEWS, viewAt } from './views.tsx';
 
@@ -48,9 +48,22 @@ export function Shell({ session }: { session: Session }) {
         </div>
       </header>
       <main id="main" ref={main}>
+        {IS_PRACTICE ? <PracticeNotice /> : null}
         {content}
       </main>
     </div>
+  );
+}
+
+/** Every view shows it, so that a practice payment is never mistaken for money. */
+function PracticeNotice() {
+  return (
+    <p class="alert alert-practice small" role="note">
+      <Icon name="payments" />
+      <span>
+        <strong>Practice mode.</strong> Paybell makes up the payments of the practice network. No money moves.
+      </span>
+    </p>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
-type FieldProps = {
+export type FieldProps = {
   label: string;
   class?: string;
   hint?: ComponentChildren;

@@ -1,5 +1,6 @@
-import type { ComponentChildren } from 'preact';
-import { SortHead, type SortOrder } from './sort-head.tsx';
+import { type ComponentChildren, Fragment } from 'preact';
+import { SortHead } from './sort-head.tsx';
+import type { ListState } from './use-list.ts';
 
 /**
  * The width of the table below which a column gives up its place, widest first. The sizes are in data-table.css. A column
@@ -40,16 +41,21 @@ type DataTableProps<Row> = {
   keyOf: (row: Row) => string | number;
   /** Whether other rows are loading. */
   busy?: boolean;
-  /** The query of the URL, which holds the sort order. */
-  query: URLSearchParams;
-  byDefault?: SortOrder;
+  /** The state of a list that can be sorted. */
+  list?: Sorting;
   rowId?: (row: Row) => string;
   rowClass?: (row: Row) => string;
+  /** Stands below a row, in its whole width. */
+  detail?: (row: Row) => { readonly class: string; readonly content: ComponentChildren } | null;
 };
+
+type Sorting = Pick<ListState, 'query' | 'byDefault'>;
+
+const UNSORTED: Sorting = { query: new URLSearchParams(), byDefault: { field: '', dir: 'asc' } };
 
 /** A list of things. Its columns are declared once, with the form that each takes on a phone. */
 export function DataTable<Row>({ columns, rows, keyOf, busy = false, ...props }: DataTableProps<Row>) {
-  const { name, caption, query, byDefault, rowId, rowClass } = props;
+  const { name, caption, list = UNSORTED, rowId, rowClass, detail = () => null } = props;
   return (
     <div class="table-frame data-table-frame">
       <table class={`table data-table ${name}`} aria-busy={busy}>
@@ -57,20 +63,23 @@ export function DataTable<Row>({ columns, rows, keyOf, busy = false, ...props }:
         <thead>
           <tr>
             {columns.map((column) => (
-              <Head key={column.name} {...{ column, query }} {...(byDefault !== undefined && { byDefault })} />
+              <Head key={column.name} column={column} list={list} />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} id={rowId?.(row)} class={rowClass?.(row)}>
-              {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
-                  {column.cell(row)}
-                  {column.width === 'rest' ? <Lines columns={columns} row={row} /> : null}
-                </td>
-              ))}
-            </tr>
+            <Fragment key={keyOf(row)}>
+              <tr id={rowId?.(row)} class={rowClass?.(row)}>
+                {columns.map((column) => (
+                  <td key={column.name} class={classOf(column)}>
+                    {column.cell(row)}
+                    {column.width === 'rest' ? <Lines columns={columns} row={row} /> : null}
+                  </td>
+                ))}
+              </tr>
+              <Detail detail={detail(row)} columns={columns.length} />
+            </Fragment>
           ))}
         </tbody>
       </table>
@@ -78,23 +87,22 @@ export function DataTable<Row>({ columns, rows, keyOf, busy = false, ...props }:
   );
 }
 
-type HeadProps<Row> = { column: Column<Row>; query: URLSearchParams; byDefault?: SortOrder };
+type DetailProps = { detail: { class: string; content: ComponentChildren } | null; columns: number };
 
-function Head<Row>({ column, query, byDefault }: HeadProps<Row>) {
+function Detail({ detail, columns }: DetailProps) {
+  if (detail === null) return null;
+  return (
+    <tr class={`row-detail ${detail.class}`}>
+      <td colSpan={columns}>{detail.content}</td>
+    </tr>
+  );
+}
+
+function Head<Row>({ column, list }: { column: Column<Row>; list: Sorting }) {
   const { name, header, sort, title, width, narrowWidth, isHeaderHidden = false } = column;
   const style = width === 'rest' ? {} : { '--width': width, '--narrow-width': narrowWidth ?? width };
-  if (sort !== undefined) {
-    return (
-      <SortHead
-        {...{ query, style }}
-        field={name}
-        label={header}
-        firstDir={sort}
-        class={classOf(column)}
-        {...(byDefault !== undefined && { byDefault })}
-      />
-    );
-  }
+  if (sort !== undefined)
+    return <SortHead {...{ name, header, style, list }} firstDir={sort} class={classOf(column)} />;
   return (
     <th scope="col" class={classOf(column)} title={title} style={style}>
       {isHeaderHidden ? <span class="visually-hidden">{header}</span> : header}

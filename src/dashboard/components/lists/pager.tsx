@@ -46,7 +46,7 @@ export function Pager({ total, isExact = true, page, limit, ...props }: PagerPro
           <input
             type="number"
             min={1}
-            {...(isExact && { max: last })}
+            max={last}
             value={page}
             onChange={(event) => changeQuery({ page: event.currentTarget.value })}
           />
@@ -56,7 +56,7 @@ export function Pager({ total, isExact = true, page, limit, ...props }: PagerPro
             {isExact ? '' : '+'}
           </span>
         </label>
-        <Step icon="right" label="Next page" to={page + 1} disabled={isExact ? page >= last : shown < limit} />
+        <Step icon="right" label="Next page" to={page + 1} disabled={page >= last || (!isExact && shown < limit)} />
         <Step icon="last" label="Last page" to={last} disabled={!isExact || page >= last} />
       </div>
     </nav>

@@ -6,27 +6,25 @@ type Direction = 'asc' | 'desc';
 export type SortOrder = { readonly field: string; readonly dir: Direction };
 
 type SortHeadProps = {
-  field: string;
-  label: string;
+  /** The API's field. */
+  name: string;
+  header: string;
   firstDir: Direction;
-  query: URLSearchParams;
-  /** The sort of the list without one in the URL. */
-  byDefault?: SortOrder;
-  class?: string;
-  style?: Readonly<Record<string, string>>;
+  /** The URL, and the order of the list without one in the URL. */
+  list: { readonly query: URLSearchParams; readonly byDefault: SortOrder };
+  class: string;
+  style: Readonly<Record<string, string>>;
 };
 
-const NEWEST_FIRST = { field: 'dateCreated', dir: 'desc' } as const;
-
 /** A sortable column header. */
-export function SortHead({ field, label, firstDir, query, byDefault = NEWEST_FIRST, ...attributes }: SortHeadProps) {
-  const sorted = (query.get('sortBy') ?? byDefault.field) === field;
+export function SortHead({ name, header, firstDir, list: { query, byDefault }, ...attributes }: SortHeadProps) {
+  const sorted = (query.get('sortBy') ?? byDefault.field) === name;
   const direction = (query.get('sortDir') ?? byDefault.dir) === 'asc' ? 'asc' : 'desc';
   const next = !sorted ? firstDir : direction === 'asc' ? 'desc' : 'asc';
   return (
     <th {...attributes} scope="col" aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}>
-      <button type="button" class="sort" onClick={() => changeQuery({ sortBy: field, sortDir: next, page: null })}>
-        {label}
+      <button type="button" class="sort" onClick={() => changeQuery({ sortBy: name, sortDir: next, page: null })}>
+        {header}
         {sorted ? <Icon name={direction === 'asc' ? 'up' : 'down'} size={12} /> : null}
       </button>
     </th>

@@ -1,6 +1,6 @@
 import { type ApiProblem, inputError } from '../../api.ts';
 import { changeQuery } from '../../router.tsx';
-import { Field } from '../field.tsx';
+import { TextField } from '../inputs.tsx';
 import { useTypedText } from './use-typed-text.ts';
 
 type SearchFieldProps = {
@@ -18,19 +18,17 @@ export function SearchField({ q, payload = null, placeholder, busy, problem }: S
     changeQuery({ q: text, payload: null, page: null }, isRefined ? 'replace' : 'push'),
   );
   return (
-    <Field label="Search" class="field-grow" error={inputError(problem, 'q') ?? inputError(problem, 'payload')}>
-      {(control) => (
-        <input
-          {...control}
-          type="search"
-          placeholder={placeholder}
-          maxLength={256}
-          spellcheck={false}
-          value={typed}
-          onInput={(event) => onInput(event.currentTarget.value)}
-          onChange={(event) => onEnd(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Search"
+      field="field-grow"
+      error={inputError(problem, 'q') ?? inputError(problem, 'payload')}
+      type="search"
+      placeholder={placeholder}
+      maxLength={256}
+      spellcheck={false}
+      value={typed}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onChange={(event) => onEnd(event.currentTarget.value)}
+    />
   );
 }

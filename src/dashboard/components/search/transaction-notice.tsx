@@ -1,4 +1,4 @@
-import { transactionHashIn } from '../../../domain/chain/payment-search.ts';
+import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { paybell } from '../../api.ts';
 import { DASHBOARD_PATHS, paymentPath } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
@@ -7,7 +7,7 @@ import { Icon } from '../icon.tsx';
 
 /** Leads from a transaction hash in a search box to the payment, and names the places of other logs. */
 export function TransactionNotice({ text }: { text: string | undefined }) {
-  const hash = transactionHashIn(text?.trim() ?? '');
+  const hash = storedTransactionId(text?.trim() ?? '');
   return hash === null ? null : <Notice key={hash} hash={hash} />;
 }
 
@@ -37,7 +37,7 @@ function Notice({ hash }: { hash: string }) {
 
 /** The query of a list in which `q` does not find transactions: a hash in it becomes the filter for transactions. */
 export function withTransaction(parameters: Readonly<Record<string, string>>): Record<string, string> {
-  const hash = transactionHashIn(parameters.q?.trim() ?? '');
+  const hash = storedTransactionId(parameters.q?.trim() ?? '');
   if (hash === null) return { ...parameters };
   const { q: _, ...others } = parameters;
   return { ...others, transactionHash: hash };

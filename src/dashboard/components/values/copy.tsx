@@ -57,7 +57,7 @@ async function writeClipboard(text: string): Promise<boolean> {
   return copied;
 }
 
-type Command = { method?: string; path: string; body?: unknown };
+export type Command = { method?: string; path: string; body?: unknown };
 
 /** The credentials stay variables, because a copied command is often pasted where others can read it. */
 function curlOf({ method = 'GET', path, body }: Command): string {

@@ -1,6 +1,6 @@
-import type { Finality } from '../../../domain/chain/finality.ts';
+import { describeFinality, type WebhookFinality } from '../../../domain/chain/finality-by-amount.ts';
 
 /** A finality as a state that an event reaches. */
-export function finalityWords(finality: Finality): string {
-  return typeof finality === 'number' ? `${finality} confirmations` : finality;
+export function finalityWords(finality: WebhookFinality): string {
+  return describeFinality(finality);
 }

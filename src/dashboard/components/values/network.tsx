@@ -1,4 +1,5 @@
 import { networkName } from '../../../domain/networks.ts';
+import type { Option } from '../inputs.tsx';
 
 /** A network by its name and its ID in the API. */
 export function Network({ networkId }: { networkId: number }) {
@@ -10,17 +11,9 @@ export function Network({ networkId }: { networkId: number }) {
   );
 }
 
-/** The options of a select. They include the chosen network even if the server does not know it. */
-export function NetworkOptions({ networks, chosen }: { networks: readonly number[]; chosen: string }) {
+/** The networks to choose from. They include the chosen one even if the server does not know it. */
+export function networkOptions(networks: readonly number[], chosen = ''): Option[] {
   const known = networks.map(String);
   const values = chosen === '' || known.includes(chosen) ? known : [...known, chosen];
-  return (
-    <>
-      {values.map((value) => (
-        <option key={value} value={value}>
-          {/^[0-9]+$/.test(value) ? `${networkName(Number(value))} (${value})` : value}
-        </option>
-      ))}
-    </>
-  );
+  return values.map((id) => [id, /^[0-9]+$/.test(id) ? `${networkName(Number(id))} (${id})` : id]);
 }

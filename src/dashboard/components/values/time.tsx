@@ -82,13 +82,17 @@ export function ClockTime({ milliseconds }: { milliseconds: number }) {
 
 /** A point in time that something has lasted since: the time of day or, from another day, the date too. */
 export function Moment({ seconds }: { seconds: number }) {
-  const date = new Date(seconds * 1000);
-  const isToday = date.toDateString() === new Date().toDateString();
   return (
-    <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
-      {isToday ? shortTime.format(date) : dateText(date, Date.now() / 1000)}
+    <time class="time" dateTime={new Date(seconds * 1000).toISOString()} title={exactText(seconds)}>
+      {momentText(seconds)}
     </time>
   );
+}
+
+export function momentText(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? shortTime.format(date) : dateText(date, Date.now() / 1000);
 }
 
 function relativeText(deltaS: number): string | null {

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { Link } from '../../router.tsx';
+import { Icon } from '../icon.tsx';
 
 type ViewHeadProps = { title: string; description?: string; children?: ComponentChildren };
 
@@ -16,5 +18,16 @@ export function ViewHead({ title, description, children }: ViewHeadProps) {
       </div>
       {children === undefined ? null : <div class="actions">{children}</div>}
     </header>
+  );
+}
+
+/** Leads from the page of one thing to the list of all. */
+export function BackLink({ to, text }: { to: string; text: string }) {
+  return (
+    <p class="back small">
+      <Link to={to}>
+        <Icon name="left" size={12} /> {text}
+      </Link>
+    </p>
   );
 }

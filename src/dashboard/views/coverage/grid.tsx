@@ -1,6 +1,7 @@
 import type { Coverage } from '../../../client/webhooks.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
+import { Breakable } from '../../components/values/breakable.tsx';
 import type { Chosen } from '../webhooks/dialogs/pairs.tsx';
 import { CELL_KINDS, Cell, type CellKind, kindOf } from './cell.tsx';
 
@@ -17,7 +18,9 @@ export function Grid({ coverage, busy, onRegister }: GridProps) {
             <th scope="col">Network</th>
             {events.map((event) => (
               <th key={event} scope="col">
-                <span class="event-name">{breakable(event)}</span>
+                <span class="event-name">
+                  <Breakable event={event} />
+                </span>
               </th>
             ))}
           </tr>
@@ -44,11 +47,6 @@ export function Grid({ coverage, busy, onRegister }: GridProps) {
       </table>
     </div>
   );
-}
-
-/** Lets long event names wrap between their words. */
-function breakable(event: string) {
-  return event.split(/(?=[A-Z])/).flatMap((word, index) => (index === 0 ? [word] : [<wbr key={index} />, word]));
 }
 
 const KINDS = Object.keys(CELL_KINDS) as CellKind[];

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Failure, Loading } from '../../components/view/states.tsx';
+import { Loaded } from '../../components/view/loaded.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { useObservable } from '../../observable.ts';
 import { useResponse } from '../../use-response.ts';
@@ -14,9 +14,7 @@ import { Grid, Legend } from './grid.tsx';
 /** Which networks and events have webhooks. A gap is visible at a glance and filled with one click. */
 export function Coverage() {
   const revision = useObservable(webhooksRevision);
-  const { data, problem, loading, reload } = useResponse(`coverage ${revision}`, (signal) =>
-    paybell().webhooks.coverage({ signal }),
-  );
+  const response = useResponse(`coverage ${revision}`, (signal) => paybell().webhooks.coverage({ signal }));
   const [registering, setRegistering] = useState<Chosen | null>(null);
   return (
     <>
@@ -33,16 +31,16 @@ export function Coverage() {
           Register webhooks
         </ActionButton>
       </ViewHead>
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="coverage" /> : null}
-      {data === null ? null : (
-        <>
-          <Legend coverage={data} />
-          <Grid coverage={data} busy={loading} onRegister={setRegistering} />
-        </>
-      )}
+      <Loaded response={response} what="coverage">
+        {(coverage) => (
+          <>
+            <Legend coverage={coverage} />
+            <Grid coverage={coverage} busy={response.loading} onRegister={setRegistering} />
+          </>
+        )}
+      </Loaded>
       {registering === null ? null : (
-        <RegisterDialog coverage={data} preset={registering} onClose={() => setRegistering(null)} />
+        <RegisterDialog coverage={response.data} preset={registering} onClose={() => setRegistering(null)} />
       )}
     </>
   );

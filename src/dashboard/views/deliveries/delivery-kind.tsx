@@ -4,13 +4,6 @@ import { Badge } from '../../components/values/badge.tsx';
 /** Marks what is not an event of the entity: test requests, and alerts of Paybell itself. */
 export function KindBadge({ kind }: { kind: DeliveryKind }) {
   if (kind === 'event') return null;
-  return kind === 'test' ? (
-    <Badge tone="info" icon="play">
-      Test
-    </Badge>
-  ) : (
-    <Badge tone="info" icon="notification">
-      Alert
-    </Badge>
-  );
+  if (kind === 'test') return <Badge tone="info" icon="play" label="Test" />;
+  return <Badge tone="info" icon="notification" label="Alert" />;
 }

@@ -1,10 +1,7 @@
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
-import type { IconName } from '../../components/icon.tsx';
-import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { Badge, type Display } from '../../components/values/badge.tsx';
 
-type Display = { readonly label: string; readonly tone: Tone; readonly icon: IconName; readonly description: string };
-
-export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display>> = {
+export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display & { readonly description: string }>> = {
   delivered: {
     label: 'Delivered',
     tone: 'good',
@@ -46,9 +43,5 @@ export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display>> = {
 
 export function StatusBadge({ status }: { status: DeliveryStatus }) {
   const { label, tone, icon } = STATUS_DISPLAY[status];
-  return (
-    <Badge tone={tone} icon={icon}>
-      {label}
-    </Badge>
-  );
+  return <Badge {...{ label, tone, icon }} />;
 }

@@ -1,12 +1,11 @@
 import { FirstEvent } from '../../components/first-event.tsx';
-import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
+import { NoMatch } from '../../components/lists/list.tsx';
+import type { ListState } from '../../components/lists/use-list.ts';
 import { Empty } from '../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link } from '../../router.tsx';
-import type { FilterValues } from './filters/filter-fields.tsx';
-import { clearFilters } from './filters/filters.tsx';
+import { KnownOtherwise } from './known-otherwise.tsx';
 import { OfferPayloadSearch } from './payload-search.tsx';
-import { UndeliveredEvents } from './undelivered-events.tsx';
 
 export function NoDeliveries() {
   return (
@@ -20,27 +19,23 @@ export function NoDeliveries() {
   );
 }
 
-type NoMatchesProps = { total: number; limit: number; filters: FilterValues };
-
-/** There are deliveries, but none on this page or for these filters. */
-export function NoMatches({ total, limit, filters }: NoMatchesProps) {
+/** There are deliveries, but none for these filters. */
+export function NoMatchingDelivery({ list: { filters, clear } }: { list: ListState }) {
   const { q, since } = filters;
-  if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
-    <Empty icon="search" title="No matching deliveries">
+    <NoMatch what="deliveries" clear={clear}>
       {q === undefined ? (
         <p>No delivery matches these filters. New deliveries that do appear here automatically.</p>
       ) : (
-        <p>
-          No delivery has <code>{q}</code> as the ID of its transfer, agreement, event or itself, or at the beginning of
-          its URL or host. An ID has to be complete.
-        </p>
+        <>
+          <p>
+            No delivery has <code>{q}</code> as the ID of its transfer, agreement, event or itself, or at the beginning
+            of its URL or host. An ID has to be complete.
+          </p>
+          <KnownOtherwise q={q} />
+          <OfferPayloadSearch q={q} since={since} />
+        </>
       )}
-      {q === undefined ? null : <UndeliveredEvents q={q} />}
-      {q === undefined ? null : <OfferPayloadSearch q={q} since={since} />}
-      <button type="button" class="button" onClick={clearFilters}>
-        Show all deliveries
-      </button>
-    </Empty>
+    </NoMatch>
   );
 }

@@ -1,9 +1,8 @@
 import type { DeliveryList } from '../../../client/deliveries.ts';
 import { Icon } from '../../components/icon.tsx';
+import { countOf } from '../../components/values/count-text.ts';
 import { Time } from '../../components/values/time.tsx';
 import { changeQuery } from '../../router.tsx';
-
-const number = new Intl.NumberFormat();
 
 /** The API refuses to search for shorter texts. */
 const MIN_CHARS = 3;
@@ -33,7 +32,7 @@ export function Searched({ payload, searched: { deliveries, dateOldest } }: Sear
       <Icon name="info" />
       <span>
         Searched for <q>{payload}</q> in the payloads of the newest{' '}
-        <strong class="number">{number.format(deliveries)}</strong> {deliveries === 1 ? 'delivery' : 'deliveries'}
+        <strong class="number">{countOf(deliveries, 'delivery', 'deliveries')}</strong>
         {dateOldest === null ? null : (
           <>
             , back to <Time seconds={dateOldest} />

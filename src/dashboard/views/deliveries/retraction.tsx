@@ -3,21 +3,12 @@ import { Badge } from '../../components/values/badge.tsx';
 
 /** Marks a delivery that takes an earlier event back. */
 export function RetractionBadge({ event }: { event: string }) {
-  if (event !== RETRACTION) return null;
-  return (
-    <Badge tone="bad" icon="undo">
-      Retraction
-    </Badge>
-  );
+  return event === RETRACTION ? <Badge tone="bad" icon="undo" label="Retraction" /> : null;
 }
 
 /** Marks a delivery whose event was taken back. */
 export function RetractedBadge() {
-  return (
-    <Badge tone="bad" icon="undo">
-      Retracted
-    </Badge>
-  );
+  return <Badge tone="bad" icon="undo" label="Retracted" />;
 }
 
 export type Retracts = { readonly eventId: string; readonly event: string | null; readonly reason: string | null };

@@ -1,7 +1,9 @@
 import type { Delivery } from '../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
 import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import type { ListState } from '../../components/lists/use-list.ts';
 import { Network } from '../../components/values/network.tsx';
+import { PayloadSummary } from '../../components/values/payload-summary.tsx';
 import { DueTime, Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
@@ -10,21 +12,22 @@ import { KindBadge } from './delivery-kind.tsx';
 import { StatusBadge } from './delivery-status.tsx';
 import { RetractionBadge } from './retraction.tsx';
 import { useSlots } from './use-slots.ts';
+import { waitingText } from './waiting.tsx';
 
-type TableProps = { deliveries: readonly Delivery[]; busy: boolean; query: URLSearchParams; opened: string | null };
+type TableProps = { deliveries: readonly Delivery[]; busy: boolean; list: ListState; opened: string | null };
 
-export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
+export function DeliveryTable({ deliveries, busy, list, opened }: TableProps) {
   const slots = useSlots(deliveries.map(({ deliveryId }) => deliveryId));
   return (
     <DataTable
       name="deliveries row-links"
       caption="Deliveries"
-      columns={columnsOf(Object.fromEntries(query), opened)}
+      columns={columnsOf(Object.fromEntries(list.query), opened)}
       rows={deliveries}
       keyOf={({ deliveryId }) => slots.get(deliveryId) ?? deliveryId}
       rowId={({ deliveryId }) => `row-${deliveryId}`}
       rowClass={({ deliveryId }) => (deliveryId === opened ? 'opened' : '')}
-      {...{ busy, query }}
+      {...{ busy, list }}
     />
   );
 }
@@ -77,12 +80,14 @@ function columnsOf(values: Readonly<Record<string, string>>, opened: string | nu
     },
     {
       name: 'dateNextAttempt',
-      header: 'Next attempt',
+      header: 'Waits for',
       sort: 'asc',
-      width: '8.5rem',
-      narrow: { below: 'wide' },
-      cell: ({ dateNextAttempt }) =>
-        dateNextAttempt === null ? <span class="muted">–</span> : <DueTime seconds={dateNextAttempt} />,
+      width: '12rem',
+      narrow: {
+        below: 'wide',
+        line: (delivery) => (delivery.waitsFor === null ? null : <WaitsFor delivery={delivery} />),
+      },
+      cell: (delivery) => <WaitsFor delivery={delivery} />,
     },
     {
       name: 'dateCreated',
@@ -93,6 +98,13 @@ function columnsOf(values: Readonly<Record<string, string>>, opened: string | nu
       cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
     },
   ];
+}
+
+/** The time of the next attempt, or the reason for which a delivery waits. */
+function WaitsFor({ delivery: { waitsFor, dateNextAttempt } }: { delivery: Delivery }) {
+  if (waitsFor === null) return <span class="muted">–</span>;
+  if (waitsFor.kind === 'retry' && dateNextAttempt !== null) return <DueTime seconds={dateNextAttempt} />;
+  return <span class="small">{waitingText(waitsFor)}</span>;
 }
 
 function Status({ delivery: { status, kind, event } }: { delivery: Delivery }) {
@@ -106,25 +118,27 @@ function Status({ delivery: { status, kind, event } }: { delivery: Delivery }) {
 type EventProps = { delivery: Delivery; to: string; opened: boolean };
 
 /** The link covers the whole row, see `.row-link` in data-table.css. */
-function DeliveredEvent({ delivery: { event, networkId, postUrl }, to, opened }: EventProps) {
+function DeliveredEvent({ delivery: { event, networkId, postUrl, summary }, to, opened }: EventProps) {
   return (
     <>
-      <div class="cut">
+      <div class="event-head">
         <Link to={to} class="row-link" aria-current={opened ? 'page' : undefined}>
           {event}
-        </Link>{' '}
-        <span class="small">
-          <Network networkId={networkId} />
-        </span>
+        </Link>
+        <PayloadSummary summary={summary} />
       </div>
       <div class="cut small">
-        <UrlText url={postUrl} />
+        <Network networkId={networkId} /> <UrlText url={postUrl} />
       </div>
     </>
   );
 }
 
-function LastResponse({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
+export function LastResponse({
+  delivery: { lastStatusCode, lastError },
+}: {
+  delivery: Pick<Delivery, 'lastStatusCode' | 'lastError'>;
+}) {
   if (lastStatusCode !== null) return <span class="number">HTTP {lastStatusCode}</span>;
   if (lastError !== null) return <span class="cut small">{attemptErrorText(lastError)}</span>;
   return <span class="muted">–</span>;

@@ -1,17 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { DeliveryListQuery } from '../../../client/deliveries.ts';
+import type { DeliveryList, DeliveryListQuery } from '../../../client/deliveries.ts';
 import { type ApiProblem, asProblem, isPermanent, paybell } from '../../api.ts';
 import { usePolling } from '../../live.ts';
+import type { ResponseState } from '../../use-response.ts';
 import { keepInPlace, type Shown, showNewest } from './follow.ts';
 
 const POLL_MS = 2_000;
 
 type State = { key: string; shown: Shown | null; problem: ApiProblem | null; loading: boolean };
 
-type LiveList = Omit<State, 'key'> & {
-  /** Loads the newest deliveries, even if that moves the rows being read. */
-  readonly showLatest: () => Promise<void>;
-};
+/** `reload` loads the newest deliveries, even if that moves the rows being read. */
+type LiveList = ResponseState<DeliveryList> & Pick<Shown, 'newer'>;
 
 /** The list of deliveries, polled while live. Rows do not move while someone is reading them. */
 export function useDeliveryList(query: DeliveryListQuery, live: boolean, isReading: () => boolean): LiveList {
@@ -56,9 +55,10 @@ export function useDeliveryList(query: DeliveryListQuery, live: boolean, isReadi
     load(signal, isReading(), 0),
   );
 
-  const showLatest = async () => {
+  const reload = async () => {
     await load(new AbortController().signal, false);
   };
   const { shown, problem, loading } = state;
-  return { shown, problem, loading: loading || state.key !== key, showLatest };
+  const isStale = loading || state.key !== key;
+  return { data: shown?.list ?? null, newer: shown?.newer ?? 0, problem, loading: isStale, isStale, reload };
 }

@@ -3,6 +3,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/lists/data-table.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
+import { countOf, countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { UrlText } from '../../components/values/url.tsx';
 import { endpointPath } from '../../paths.ts';
@@ -12,7 +13,6 @@ import { setPaused } from './pausing.ts';
 import { EndpointState } from './state-badge.tsx';
 
 const WRITE = 'webhooks:write';
-const number = new Intl.NumberFormat();
 
 type ColumnContext = {
   latency: ReadonlyMap<string, number>;
@@ -46,11 +46,11 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
         below: 'medium',
         line: ({ waiting, lastSequence }) => (
           <p class="small number">
-            {number.format(waiting)} waiting · last number {number.format(lastSequence)}
+            {countText(waiting)} waiting · last number {countText(lastSequence)}
           </p>
         ),
       },
-      cell: ({ waiting }) => number.format(waiting),
+      cell: ({ waiting }) => countText(waiting),
     },
     {
       name: 'latency',
@@ -71,7 +71,7 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
       width: '7.5rem',
       align: 'end',
       narrow: { below: 'medium' },
-      cell: ({ lastSequence }) => number.format(lastSequence),
+      cell: ({ lastSequence }) => countText(lastSequence),
     },
     {
       name: 'actions',
@@ -109,10 +109,10 @@ function EndpointName({ endpoint }: { endpoint: Endpoint }) {
 function Settings({ endpoint }: { endpoint: Endpoint }) {
   const { webhooks, ordering, rateLimit, headerNames, clientCertificate, secret } = endpoint;
   const settings = [
-    `${number.format(webhooks)} ${webhooks === 1 ? 'webhook' : 'webhooks'}`,
+    countOf(webhooks, 'webhook'),
     ordering === 'agreement' ? 'ordered by agreement' : null,
-    rateLimit === null ? null : `${number.format(rateLimit)} requests/s`,
-    headerNames.length === 0 ? null : `${headerNames.length} ${headerNames.length === 1 ? 'header' : 'headers'}`,
+    rateLimit === null ? null : `${countText(rateLimit)} requests/s`,
+    headerNames.length === 0 ? null : countOf(headerNames.length, 'header'),
     clientCertificate === null ? null : 'client certificate',
     secret === 'own' ? 'own secret' : null,
   ];

@@ -1,10 +1,10 @@
 import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
+import { MAX_HEADERS } from '../../../domain/endpoints/request-headers.ts';
 import { type ApiProblem, inputError, paybell } from '../../api.ts';
-import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { SelectField, TextField } from '../../components/inputs.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { UrlText } from '../../components/values/url.tsx';
-import { HeaderFields } from './header-fields.tsx';
 import { updateOf } from './settings-form.ts';
 
 type DialogProps = { endpoint: Endpoint; onSaved: () => Promise<void>; onClose: () => void };
@@ -41,60 +41,81 @@ export function SettingsDialog({ endpoint, onSaved, onClose }: DialogProps) {
   );
 }
 
+const ORDERINGS = [
+  ['none', 'None: send at once'],
+  ['agreement', 'By agreement'],
+] as const;
+const SECRETS = [
+  ['entity', 'Secrets of the entity'],
+  ['own', 'Its own secret'],
+] as const;
+
 function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem | null }) {
+  const { name, ordering, rateLimit, secret, headerNames } = endpoint;
   return (
     <>
-      <Field label="Name" error={inputError(problem, 'name')}>
-        {(control) => <input {...control} name="name" type="text" defaultValue={endpoint.name ?? ''} />}
-      </Field>
-      <Field
+      <TextField label="Name" error={inputError(problem, 'name')} name="name" defaultValue={name ?? ''} />
+      <SelectField
         label="Ordering"
         error={inputError(problem, 'ordering')}
         hint="By agreement, an event is sent when the one before it of the same agreement is complete."
-      >
-        {(control) => (
-          <select {...control} name="ordering">
-            <option value="none" selected={endpoint.ordering === 'none'}>
-              None: send at once
-            </option>
-            <option value="agreement" selected={endpoint.ordering === 'agreement'}>
-              By agreement
-            </option>
-          </select>
-        )}
-      </Field>
-      <Field
+        name="ordering"
+        value={ordering}
+        options={ORDERINGS}
+      />
+      <TextField
         label="Rate limit"
         error={inputError(problem, 'rateLimit')}
         hint="Requests per second. Empty for no limit."
-      >
-        {(control) => (
-          <input
-            {...control}
-            name="rateLimit"
-            type="text"
-            inputmode="numeric"
-            defaultValue={endpoint.rateLimit ?? ''}
-          />
-        )}
-      </Field>
-      <Field
+        name="rateLimit"
+        inputmode="numeric"
+        defaultValue={rateLimit ?? ''}
+      />
+      <SelectField
         label="Signing secret"
         error={inputError(problem, 'secret')}
         hint="After a change, requests are signed with both for 24 hours."
-      >
-        {(control) => (
-          <select {...control} name="secret">
-            <option value="entity" selected={endpoint.secret === 'entity'}>
-              Secrets of the entity
-            </option>
-            <option value="own" selected={endpoint.secret === 'own'}>
-              Its own secret
-            </option>
-          </select>
-        )}
-      </Field>
-      <HeaderFields names={endpoint.headerNames} error={inputError(problem, 'headers')} />
+        name="secret"
+        value={secret}
+        options={SECRETS}
+      />
+      <HeaderFields names={headerNames} error={inputError(problem, 'headers')} />
     </>
+  );
+}
+
+/** Values are never returned, so a header can be removed, replaced or added, and not read. */
+function HeaderFields({ names, error }: { names: readonly string[]; error: string | null }) {
+  return (
+    <fieldset class="header-fields">
+      <legend>Headers</legend>
+      <p class="hint">
+        Sent with every request, for example for a gateway. Values are stored encrypted and never shown. In names, _
+        counts as -.
+      </p>
+      {names.map((name) => (
+        <div key={name} class="header-field">
+          <code class="cut">{name}</code>
+          <label class="check small">
+            <input type="checkbox" name="removedHeader" value={name} aria-label={`Remove the header ${name}`} />
+            Remove
+          </label>
+        </div>
+      ))}
+      {names.length >= MAX_HEADERS ? null : (
+        <div class="new-header">
+          <input name="headerName" type="text" class="mono" placeholder="Add or replace" aria-label="Header name" />
+          <input
+            {...{ name: 'headerValue', type: 'password', class: 'mono', placeholder: 'Value', autocomplete: 'off' }}
+            aria-label="Header value"
+          />
+        </div>
+      )}
+      {error === null ? null : (
+        <p class="hint error-text" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
   );
 }

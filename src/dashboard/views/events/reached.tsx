@@ -3,10 +3,10 @@ import type { Coverage } from '../../../client/webhooks.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/values/badge.tsx';
+import { countOf } from '../../components/values/count-text.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 
-const number = new Intl.NumberFormat();
 const NONE_NEEDED =
   'A later event made it unnecessary, it takes back an event that was not sent, or its deliveries follow';
 
@@ -22,11 +22,7 @@ type ReachedProps = { event: Event; registered: number; register: () => void };
 export function Reached({ event, registered, register }: ReachedProps) {
   const { eventId, deliveries, matched } = event;
   if (deliveries > 0) {
-    return (
-      <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>
-        {number.format(deliveries)} {deliveries === 1 ? 'webhook' : 'webhooks'}
-      </Link>
-    );
+    return <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>{countOf(deliveries, 'webhook')}</Link>;
   }
   if (matched) {
     return (
@@ -37,9 +33,7 @@ export function Reached({ event, registered, register }: ReachedProps) {
   }
   return (
     <div class="event-reached">
-      <Badge tone="warning" icon="alert">
-        No webhook
-      </Badge>
+      <Badge tone="warning" icon="alert" label="No webhook" />
       {registered > 0 ? (
         <RegisteredSince event={event} registered={registered} />
       ) : (
@@ -64,7 +58,7 @@ function RegisteredSince({ event: { networkId, event }, registered }: Omit<Reach
   return (
     <p class="small">
       <Link to={urlFor(DASHBOARD_PATHS.webhooks, { networkId, event })}>
-        {number.format(registered)} {registered === 1 ? 'webhook is' : 'webhooks are'} registered
+        {countOf(registered, 'webhook is', 'webhooks are')} registered
       </Link>{' '}
       for such events now. This one was not sent, and is not sent later.
     </p>

@@ -1,12 +1,15 @@
-import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Event } from '../../../client/events/events.ts';
 import type { Coverage } from '../../../client/webhooks.ts';
+import { summaryOf } from '../../../domain/chain/payload-summary.ts';
 import { Icon } from '../../components/icon.tsx';
-import { SortHead } from '../../components/lists/sort-head.tsx';
+import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import type { ListState } from '../../components/lists/use-list.ts';
+import { Breakable } from '../../components/values/breakable.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { JsonText } from '../../components/values/json-text.tsx';
 import { Network } from '../../components/values/network.tsx';
+import { PayloadSummary } from '../../components/values/payload-summary.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { RetractedBadge, RetractionBadge } from '../deliveries/retraction.tsx';
 import { Reached, registeredNow } from './reached.tsx';
@@ -16,105 +19,88 @@ type TableProps = {
   /** Null where it is not known. */
   coverage: Coverage | null;
   busy: boolean;
-  query: URLSearchParams;
+  list: ListState;
   onRegister: (event: Event) => void;
 };
 
-export function EventTable({ events, coverage, busy, query, onRegister }: TableProps) {
+export function EventTable({ events, coverage, busy, list, onRegister }: TableProps) {
   const [opened, setOpened] = useState<string | null>(null);
+  const columns: Column<Event>[] = [
+    { name: 'event', header: 'Event', width: 'rest', cell: (event) => <EventName event={event} /> },
+    {
+      name: 'reached',
+      header: 'Sent to',
+      width: '22rem',
+      narrowWidth: '9rem',
+      cell: (event) => (
+        <Reached event={event} registered={registeredNow(event, coverage)} register={() => onRegister(event)} />
+      ),
+    },
+    {
+      name: 'dateCreated',
+      header: 'Accepted',
+      sort: 'desc',
+      width: '8.5rem',
+      narrow: { below: 'small', line: 'cell' },
+      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
+    },
+    {
+      name: 'payload',
+      header: 'Payload',
+      isHeaderHidden: true,
+      width: '7.5rem',
+      narrowWidth: '3.5rem',
+      align: 'end',
+      cell: ({ eventId }) => (
+        <button
+          type="button"
+          class="button button-small"
+          aria-expanded={eventId === opened}
+          onClick={() => setOpened(eventId === opened ? null : eventId)}
+        >
+          <span class="not-phone">Payload</span>
+          <span class="visually-hidden">Payload of {eventId}</span>
+          <Icon name={eventId === opened ? 'up' : 'down'} size={12} />
+        </button>
+      ),
+    },
+  ];
   return (
-    <div class="table-frame">
-      <table class="table events" aria-busy={busy}>
-        <caption class="visually-hidden">Events</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col" class="column-reached">
-              Sent to
-            </th>
-            <SortHead field="dateCreated" label="Accepted" firstDir="desc" query={query} class="column-accepted" />
-            <th scope="col" class="column-payload">
-              <span class="visually-hidden">Payload</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <EventRow
-              key={event.eventId}
-              event={event}
-              registered={registeredNow(event, coverage)}
-              isOpen={event.eventId === opened}
-              toggle={() => setOpened(event.eventId === opened ? null : event.eventId)}
-              register={() => onRegister(event)}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      name="events"
+      caption="Events"
+      columns={columns}
+      rows={events}
+      keyOf={({ eventId }) => eventId}
+      rowClass={({ matched }) => (matched ? '' : 'row-warning')}
+      detail={({ eventId, body }) =>
+        eventId !== opened
+          ? null
+          : { class: 'event-payload', content: <JsonText text={body} title="Payload" heading="h2" /> }
+      }
+      {...{ busy, list }}
+    />
   );
 }
 
-type RowProps = {
-  event: Event;
-  registered: number;
-  isOpen: boolean;
-  toggle: () => void;
-  register: () => void;
-};
-
-function EventRow({ event: accepted, registered, isOpen, toggle, register }: RowProps) {
-  const { eventId, event, networkId, body, matched, retractedBy, dateCreated } = accepted;
+function EventName({ event: { eventId, event, networkId, body, retractedBy } }: { event: Event }) {
   return (
     <>
-      <tr class={matched ? '' : 'event-unmatched'}>
-        <td>
-          <div class="event-head">
-            <strong>{breakable(event)}</strong>
-            <span class="small">
-              <Network networkId={networkId} />
-            </span>
-            <RetractionBadge event={event} />
-            {retractedBy === null ? null : <RetractedBadge />}
-          </div>
-          <div class="event-id small">
-            <code class="cut" title={eventId}>
-              {eventId}
-            </code>
-            <CopyButton text={eventId} label="Copy event ID" compact />
-          </div>
-        </td>
-        <td class="column-reached">
-          <Reached event={accepted} registered={registered} register={register} />
-        </td>
-        <td class="column-accepted">
-          <Time seconds={dateCreated} />
-        </td>
-        <td class="column-payload">
-          <button type="button" class="button button-small" aria-expanded={isOpen} onClick={toggle}>
-            <span class="not-phone">Payload</span>
-            <span class="visually-hidden">Payload of {eventId}</span>
-            <Icon name={isOpen ? 'up' : 'down'} size={12} />
-          </button>
-        </td>
-      </tr>
-      {isOpen ? (
-        <tr class="event-payload">
-          <td colSpan={4}>
-            <JsonText text={body} title="Payload" heading="h2" />
-          </td>
-        </tr>
-      ) : null}
+      <div class="event-head">
+        <strong>
+          <Breakable event={event} />
+        </strong>
+        <PayloadSummary summary={summaryOf(body, networkId)} />
+        <RetractionBadge event={event} />
+        {retractedBy === null ? null : <RetractedBadge />}
+      </div>
+      <div class="event-id small">
+        <Network networkId={networkId} />
+        <code class="cut" title={eventId}>
+          {eventId}
+        </code>
+        <CopyButton text={eventId} label="Copy event ID" compact />
+      </div>
     </>
   );
-}
-
-/** Between the words of a name such as `AgreementCancelled`, where a narrow screen may break the line. */
-function breakable(kind: string) {
-  return kind.split(/(?=[A-Z])/).map((word, index) => (
-    <Fragment key={index}>
-      {index === 0 ? null : <wbr />}
-      {word}
-    </Fragment>
-  ));
 }

@@ -1,52 +1,47 @@
 import type { Chain } from '../../../client/chain/chains.ts';
+import { isPractice, PRACTICE } from '../../../domain/chain/practice.ts';
 import { networkName } from '../../../domain/networks.ts';
-import { isPermanent, paybell } from '../../api.ts';
+import { paybell } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/values/badge.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
-import { Empty, Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
-import { ViewHead } from '../../components/view/view-head.tsx';
-import { live, usePolling } from '../../live.ts';
-import { useObservable } from '../../observable.ts';
+import { Loaded } from '../../components/view/loaded.tsx';
+import { Section } from '../../components/view/section.tsx';
+import { Empty } from '../../components/view/states.tsx';
+import { BackLink, ViewHead } from '../../components/view/view-head.tsx';
+import { useLiveResponse } from '../../live.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
-import { useResponse } from '../../use-response.ts';
 import { ageText, CHAIN_STATES } from '../overview/network-words.ts';
 import { Halted } from '../overview/networks.tsx';
 import { NodeTable } from './nodes.tsx';
 import { NetworkSources } from './sources.tsx';
 
 const POLL_MS = 5_000;
-const number = new Intl.NumberFormat();
 
 /** One network: how far Paybell has read it, its nodes side by side, and the sources that read from it. */
 export function NetworkView({ networkId }: { networkId: number }) {
-  const { data, problem, reload } = useResponse('chains', (signal) => paybell().chains.list({ signal }));
-  const on = useObservable(live);
-  usePolling(on && !isPermanent(problem), POLL_MS, async () => {
-    await reload();
-    return true;
-  });
-  const chain = data?.chains.find((each) => each.networkId === networkId) ?? null;
-  const name = networkName(networkId);
+  const response = useLiveResponse('chains', (signal) => paybell().chains.list({ signal }), POLL_MS);
   return (
     <>
-      <p class="back small">
-        <Link to={DASHBOARD_PATHS.overview}>
-          <Icon name="left" size={12} /> Overview
-        </Link>
-      </p>
-      <ViewHead title={name} description={`Network ${networkId}: its nodes, and how far Paybell has read it.`}>
+      <BackLink to={DASHBOARD_PATHS.overview} text="Overview" />
+      <ViewHead
+        title={networkName(networkId)}
+        description={`Network ${networkId}: its nodes, and how far Paybell has read it.`}
+      >
         <LiveSwitch />
         <Link to={urlFor(DASHBOARD_PATHS.payments, { networkId })} class="button">
           <Icon name="payments" size={14} />
           Its payments
         </Link>
       </ViewHead>
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="network" /> : null}
-      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-      {data === null ? null : chain === null ? <NotFollowed networkId={networkId} /> : <Followed chain={chain} />}
+      <Loaded response={response} what="network">
+        {({ chains }) => {
+          const chain = chains.find((each) => each.networkId === networkId);
+          return chain === undefined ? <NotFollowed networkId={networkId} /> : <Followed chain={chain} />;
+        }}
+      </Loaded>
     </>
   );
 }
@@ -55,8 +50,8 @@ function NotFollowed({ networkId }: { networkId: number }) {
   return (
     <Empty icon="search" title={`Paybell does not follow ${networkName(networkId)}`}>
       <p>
-        The operator adds a network with the setting <code>CHAIN_RPC={networkId}=https://…</code>, which names its
-        nodes.
+        The operator adds a network with the setting{' '}
+        <code>CHAIN_RPC={isPractice(networkId) ? PRACTICE : `${networkId}=https://…`}</code>.
       </p>
     </Empty>
   );
@@ -64,21 +59,17 @@ function NotFollowed({ networkId }: { networkId: number }) {
 
 function Followed({ chain }: { chain: Chain }) {
   const { networkId, state, reason, nodes } = chain;
-  const { label, tone, icon } = CHAIN_STATES[state];
   return (
     <div class="stack">
       <div class="network-state">
-        <Badge tone={tone} icon={icon}>
-          {label}
-        </Badge>
+        <Badge {...CHAIN_STATES[state]} />
         {state === 'halted' || reason === null ? null : <p>{reason}</p>}
       </div>
       {state === 'halted' ? <Halted networkId={networkId} reason={reason} /> : null}
       <Figures chain={chain} />
-      <section class="endpoint-section" aria-labelledby="nodes-heading">
-        <h2 id="nodes-heading">Nodes</h2>
+      <Section title="Nodes">
         {nodes.length === 0 ? <p class="muted small">No poll has ended yet.</p> : <NodeTable nodes={nodes} />}
-      </section>
+      </Section>
       <NetworkSources networkId={networkId} />
     </div>
   );
@@ -87,10 +78,10 @@ function Followed({ chain }: { chain: Chain }) {
 function Figures({ chain }: { chain: Chain }) {
   const { head, headAgeSeconds, final, finalAgeSeconds, usualFinalSeconds, lagBlocks, witnesses } = chain;
   const figures = [
-    ['Head', blockText(head), ageText(headAgeSeconds)],
-    ['Final', blockText(final), ageText(finalAgeSeconds)],
-    ['Not read yet', lagBlocks === null ? '–' : number.format(lagBlocks), 'blocks'],
-    ['Usually final after', usualFinalSeconds === null ? '–' : ageText(usualFinalSeconds), ''],
+    ['Head', countText(head), ageText(headAgeSeconds)],
+    ['Final', countText(final), ageText(finalAgeSeconds)],
+    ['Not read yet', countText(lagBlocks), 'blocks'],
+    ['Usually final after', ageText(usualFinalSeconds), ''],
     [
       'Witnesses',
       witnesses === null ? '–' : `${witnesses.present} of ${witnesses.needed}`,
@@ -108,8 +99,4 @@ function Figures({ chain }: { chain: Chain }) {
       ))}
     </dl>
   );
-}
-
-function blockText(block: number | null): string {
-  return block === null ? '–' : number.format(block);
 }

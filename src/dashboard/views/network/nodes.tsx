@@ -1,10 +1,9 @@
 import type { ChainNode } from '../../../client/chain/chains.ts';
 import { type Column, DataTable } from '../../components/lists/data-table.tsx';
 import { Badge } from '../../components/values/badge.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { Time } from '../../components/values/time.tsx';
 import { ageText, NODE_ERRORS, NODE_STATES } from '../overview/network-words.ts';
-
-const number = new Intl.NumberFormat();
 
 const COLUMNS: readonly Column<ChainNode>[] = [
   { name: 'node', header: 'Node', width: 'rest', cell: ({ name }) => <code>{name}</code> },
@@ -20,7 +19,7 @@ const COLUMNS: readonly Column<ChainNode>[] = [
     header: 'Head',
     width: '9rem',
     align: 'end',
-    cell: ({ head }) => (head === null ? '–' : number.format(head)),
+    cell: ({ head }) => countText(head),
   },
   {
     name: 'behind',
@@ -28,7 +27,7 @@ const COLUMNS: readonly Column<ChainNode>[] = [
     width: '6rem',
     align: 'end',
     narrow: { below: 'medium', line: ({ behindBlocks }) => <span class="small">{behindText(behindBlocks)}</span> },
-    cell: ({ behindBlocks }) => (behindBlocks === null ? '–' : number.format(behindBlocks)),
+    cell: ({ behindBlocks }) => countText(behindBlocks),
   },
   {
     name: 'age',
@@ -44,7 +43,15 @@ const COLUMNS: readonly Column<ChainNode>[] = [
     width: '9rem',
     align: 'end',
     narrow: { below: 'small', line: ({ finalized }) => <span class="small">{finalText(finalized)}</span> },
-    cell: ({ finalized }) => (finalized === null ? '–' : number.format(finalized)),
+    cell: ({ finalized }) => countText(finalized),
+  },
+  {
+    name: 'calls',
+    header: 'Calls an hour',
+    width: '8rem',
+    align: 'end',
+    narrow: { below: 'medium', line: ({ callsLastHour }) => <span class="small">{callsText(callsLastHour)}</span> },
+    cell: ({ callsLastHour }) => countText(callsLastHour),
   },
   {
     name: 'dateLastOk',
@@ -55,20 +62,9 @@ const COLUMNS: readonly Column<ChainNode>[] = [
   },
 ];
 
-const NO_QUERY = new URLSearchParams();
-
 /** The nodes side by side, because the one that differs is the one to look at. */
 export function NodeTable({ nodes }: { nodes: readonly ChainNode[] }) {
-  return (
-    <DataTable
-      name="nodes"
-      caption="Nodes"
-      columns={COLUMNS}
-      rows={nodes}
-      keyOf={({ name }) => name}
-      query={NO_QUERY}
-    />
-  );
+  return <DataTable name="nodes" caption="Nodes" columns={COLUMNS} rows={nodes} keyOf={({ name }) => name} />;
 }
 
 function NodeState({ node: { state, lastError } }: { node: ChainNode }) {
@@ -78,18 +74,20 @@ function NodeState({ node: { state, lastError } }: { node: ChainNode }) {
   const words = isOk || state === 'behind' ? null : state === 'failing' ? error : NODE_STATES[state].words;
   return (
     <>
-      <Badge tone={isOk ? 'good' : 'warning'} icon={isOk ? 'check' : 'alert'}>
-        {NODE_STATES[state].label}
-      </Badge>{' '}
+      <Badge tone={isOk ? 'good' : 'warning'} icon={isOk ? 'check' : 'alert'} label={NODE_STATES[state].label} />{' '}
       {words === null ? null : <span class="small">{words}</span>}
     </>
   );
 }
 
 function behindText(blocks: number | null): string {
-  return blocks === null || blocks === 0 ? '' : `${number.format(blocks)} behind`;
+  return blocks === null || blocks === 0 ? '' : `${countText(blocks)} behind`;
+}
+
+function callsText(calls: number): string {
+  return `${countText(calls)} calls in the last hour`;
 }
 
 function finalText(block: number | null): string {
-  return block === null ? 'says nothing about finality' : `final ${number.format(block)}`;
+  return block === null ? 'says nothing about finality' : `final ${countText(block)}`;
 }

@@ -2,13 +2,16 @@ import type { Source } from '../../../client/chain/sources.ts';
 import { paybell } from '../../api.ts';
 import { type Column, DataTable } from '../../components/lists/data-table.tsx';
 import { Address } from '../../components/values/address.tsx';
-import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { Badge, type Display } from '../../components/values/badge.tsx';
+import { countOf } from '../../components/values/count-text.ts';
 import { Time } from '../../components/values/time.tsx';
-import { Loading, NotShown, ProblemAlert } from '../../components/view/states.tsx';
+import { PartProblem } from '../../components/view/loaded.tsx';
+import { Section } from '../../components/view/section.tsx';
+import { Loading } from '../../components/view/states.tsx';
 import { useResponse } from '../../use-response.ts';
 import { AddSource } from '../sources/add-source.tsx';
 
-const STATES: Readonly<Record<Source['state'], { label: string; tone: Tone; icon: 'check' | 'clock' | 'pause' }>> = {
+const STATES: Readonly<Record<Source['state'], Display>> = {
   live: { label: 'Live', tone: 'good', icon: 'check' },
   catching_up: { label: 'Catching up', tone: 'info', icon: 'clock' },
   paused: { label: 'Paused', tone: 'warning', icon: 'pause' },
@@ -53,24 +56,14 @@ const COLUMNS: readonly Column<Source>[] = [
   },
 ];
 
-const NO_QUERY = new URLSearchParams();
-
 /** The entity's sources that read from the network. */
 export function NetworkSources({ networkId }: { networkId: number }) {
   const { data, problem, reload } = useResponse(String(networkId), (signal) =>
     paybell().sources.list({ networkId, limit: 100 }, { signal }),
   );
   return (
-    <section class="endpoint-section" aria-labelledby="sources-heading">
-      <div class="section-head">
-        <h2 id="sources-heading">Sources</h2>
-        <AddSource networkId={networkId} onAdded={() => void reload()} />
-      </div>
-      {problem === null ? null : problem.permission === null ? (
-        <ProblemAlert problem={problem} />
-      ) : (
-        <NotShown what="Sources" permission={problem.permission} />
-      )}
+    <Section title="Sources" actions={<AddSource networkId={networkId} onAdded={() => void reload()} />}>
+      <PartProblem problem={problem} what="Sources" />
       {data === null && problem === null ? <Loading what="sources" /> : null}
       {data === null ? null : data.sources.length === 0 ? (
         <p class="muted small">No source reads payments from this network.</p>
@@ -81,23 +74,19 @@ export function NetworkSources({ networkId }: { networkId: number }) {
           columns={COLUMNS}
           rows={data.sources}
           keyOf={({ sourceId }) => sourceId}
-          query={NO_QUERY}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
 function SourceState({ source: { state, pausedReason, blocksLeft } }: { source: Source }) {
-  const { label, tone, icon } = STATES[state];
   return (
     <>
-      <Badge tone={tone} icon={icon}>
-        {label}
-      </Badge>
+      <Badge {...STATES[state]} />
       {pausedReason === null ? null : <div class="small">{pausedReason}</div>}
       {state === 'catching_up' && blocksLeft !== null ? (
-        <div class="small muted">{blocksLeft.toLocaleString()} blocks left</div>
+        <div class="small muted">{countOf(blocksLeft, 'block')} left</div>
       ) : null}
     </>
   );

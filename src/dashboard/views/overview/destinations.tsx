@@ -1,11 +1,16 @@
 import type { Stats } from '../../../client/paybell.ts';
 import { Icon } from '../../components/icon.tsx';
+import { type Column, DataTable, type NarrowSize } from '../../components/lists/data-table.tsx';
+import { Badge } from '../../components/values/badge.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { Moment } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
+import { Section } from '../../components/view/section.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
-import { attemptRate, countText, deliveryRate } from './figures.ts';
+import { STATE_DISPLAY } from '../endpoints/state-badge.tsx';
+import { attemptRate, deliveryRate } from './figures.ts';
 import { RateBar } from './rate-bar.tsx';
 
 type DestinationsProps = { stats: Stats; interval: string | null; chosen: string | null };
@@ -14,46 +19,25 @@ type DestinationsProps = { stats: Stats; interval: string | null; chosen: string
 export function Destinations({ stats, interval, chosen }: DestinationsProps) {
   if (stats.destinations.length === 0 && chosen === null) return null;
   return (
-    <section class="destinations">
-      <div class="destinations-head">
-        <h2>{chosen === null ? 'By destination' : 'Destination'}</h2>
-        {chosen === null ? null : (
+    <Section
+      title={chosen === null ? 'By destination' : 'Destination'}
+      class="destinations"
+      actions={
+        chosen === null ? null : (
           <Link to={urlFor(DASHBOARD_PATHS.overview, { interval })} class="button button-small">
             <Icon name="cross" size={12} />
             Show all destinations
           </Link>
-        )}
-      </div>
-      <div class="table-frame">
-        <table class="table">
-          <caption class="visually-hidden">Statistics by destination</caption>
-          <thead>
-            <tr>
-              <th scope="col">Destination</th>
-              <th scope="col">Success rate</th>
-              <th scope="col" class="not-phone">
-                Accepted
-              </th>
-              <th scope="col">Delivered</th>
-              <th scope="col" class="not-phone">
-                Failed
-              </th>
-              <th scope="col" class="not-phone">
-                p50
-              </th>
-              <th scope="col">p95</th>
-              <th scope="col" class="not-phone">
-                p99
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {worstFirst(stats.destinations).map((figures) => (
-              <Row key={figures.destination} figures={figures} interval={interval} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+        )
+      }
+    >
+      <DataTable
+        name="destinations-table"
+        caption="Statistics by destination"
+        columns={columnsOf(interval)}
+        rows={worstFirst(stats.destinations)}
+        keyOf={({ destination }) => destination}
+      />
       {stats.destinationsDateStart < stats.dateStart ? (
         <p class="small muted">
           Destinations are counted by the hour: these figures begin at <Moment seconds={stats.destinationsDateStart} />.
@@ -71,42 +55,89 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
           is in both.
         </p>
       ) : null}
-    </section>
+    </Section>
   );
 }
 
 type Figures = Stats['destinations'][number];
 
-/** By attempts where there were any, because an outage shows in them at once. */
+/** By attempts if there were any, because an outage shows in them at once. */
 function rateOf(figures: Figures): number | null {
   return attemptRate(figures) ?? deliveryRate(figures);
 }
 
-/** Those without a rate last. The server has those with the most failed attempts first, which stays the order among equals. */
+/** The server has the worst states first. The success rate decides among destinations that are active and not overdue. */
 function worstFirst(destinations: readonly Figures[]): Figures[] {
-  return destinations.toSorted((a, b) => (rateOf(a) ?? 2) - (rateOf(b) ?? 2));
+  const rateIfWell = (figures: Figures) => (isWell(figures) ? (rateOf(figures) ?? 2) : -1);
+  return destinations.toSorted((a, b) => rateIfWell(a) - rateIfWell(b));
 }
 
-function Row({ figures, interval }: { figures: Figures; interval: string | null }) {
-  const { destination, accepted, delivered, failed, timeToReceiptMs } = figures;
-  const { p50, p95, p99 } = timeToReceiptMs;
-  const latency = (ms: number | null) => (ms === null ? '–' : durationText(ms));
-  return (
-    <tr>
-      <td>
+function isWell({ state, dateOldestDue }: Figures): boolean {
+  return state === 'active' && dateOldestDue === null;
+}
+
+function columnsOf(interval: string | null): readonly Column<Figures>[] {
+  return [
+    {
+      name: 'destination',
+      header: 'Destination',
+      width: 'rest',
+      cell: ({ destination }) => (
         <Link to={urlFor(DASHBOARD_PATHS.overview, { interval, destination })}>
           <UrlText url={destination} />
         </Link>
-      </td>
-      <td>
-        <RateBar rate={rateOf(figures)} />
-      </td>
-      <td class="not-phone">{countText(accepted)}</td>
-      <td>{countText(delivered)}</td>
-      <td class={failed === 0 ? 'not-phone muted' : 'not-phone error-text'}>{countText(failed)}</td>
-      <td class="not-phone">{latency(p50)}</td>
-      <td>{latency(p95)}</td>
-      <td class="not-phone">{latency(p99)}</td>
-    </tr>
-  );
+      ),
+    },
+    {
+      name: 'state',
+      header: 'State',
+      width: '11rem',
+      narrow: { below: 'medium', line: 'cell' },
+      cell: (figures) => <DestinationState figures={figures} />,
+    },
+    countColumn('waiting', 'Waiting', ({ waiting }) => countText(waiting)),
+    {
+      name: 'rate',
+      header: 'Success rate',
+      width: '11rem',
+      narrowWidth: '7rem',
+      align: 'end',
+      cell: (figures) => <RateBar rate={rateOf(figures)} isWell={isWell(figures)} />,
+    },
+    countColumn('accepted', 'Accepted', ({ accepted }) => countText(accepted), 'medium'),
+    countColumn('delivered', 'Delivered', ({ delivered }) => countText(delivered), 'small'),
+    countColumn(
+      'failed',
+      'Failed',
+      ({ failed }) => <span class={failed === 0 ? 'muted' : 'error-text'}>{countText(failed)}</span>,
+      'small',
+    ),
+    countColumn('p50', 'p50', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p50), 'wide'),
+    countColumn('p95', 'p95', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p95), 'wide'),
+    countColumn('p99', 'p99', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p99), 'wide'),
+  ];
+}
+
+function countColumn(name: string, header: string, cell: Column<Figures>['cell'], below?: NarrowSize): Column<Figures> {
+  return {
+    name,
+    header,
+    cell,
+    width: '6.5rem',
+    narrowWidth: '5.5rem',
+    align: 'end',
+    ...(below && { narrow: { below } }),
+  };
+}
+
+/** A receiver that does not respond has overdue deliveries before an attempt to it has failed. */
+function DestinationState({ figures: { state, dateOldestDue } }: { figures: Figures }) {
+  if (state === 'active' && dateOldestDue !== null) {
+    return <Badge tone="bad" icon="clock" label={`Overdue ${durationText(Date.now() - dateOldestDue * 1000)}`} />;
+  }
+  return <Badge {...STATE_DISPLAY[state]} />;
+}
+
+function latencyText(ms: number | null): string {
+  return ms === null ? '–' : durationText(ms);
 }

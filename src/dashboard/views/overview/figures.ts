@@ -16,13 +16,8 @@ export function attemptRate({ attempts, failedAttempts }: Attempts): number | nu
   return attempts === 0 ? null : (attempts - failedAttempts) / attempts;
 }
 
-const number = new Intl.NumberFormat();
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 2 });
 const oneDecimal = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-export function countText(count: number | null | undefined): string {
-  return count === null || count === undefined ? '–' : number.format(count);
-}
 
 /** Never rounds up to 100 %, so that a single failure stays visible, and never down to 0 %. */
 export function rateText(rate: number | null | undefined): string {

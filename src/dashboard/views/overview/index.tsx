@@ -5,7 +5,8 @@ import type { Stats, StatsQuery } from '../../../client/paybell.ts';
 import { type ApiProblem, isPermanent, paybell } from '../../api.ts';
 import { FirstEvent } from '../../components/first-event.tsx';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
-import { Empty, Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
+import { Loaded } from '../../components/view/loaded.tsx';
+import { Empty } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { live, usePolling } from '../../live.ts';
 import { useObservable } from '../../observable.ts';
@@ -22,8 +23,8 @@ import {
 import { Chart } from './charts/chart.tsx';
 import { backlogChart, chartsOf } from './charts/series.ts';
 import { Destinations } from './destinations.tsx';
+import { Find } from './find.tsx';
 import { Networks } from './networks.tsx';
-import { PaymentSearch } from './payment-search.tsx';
 import { Tiles } from './tiles.tsx';
 import { useBacklog } from './use-backlog.ts';
 import { type PeriodCounts, useCounts, usePeriodCounts } from './use-counts.ts';
@@ -50,9 +51,8 @@ export function Overview() {
   const ranges = destination === null ? RANGES : RANGES_OF_DESTINATION;
   const interval = ranges.find((range) => range.interval === query.get('interval'))?.interval ?? ranges[0]?.interval;
   const statsQuery = { interval, sortBy: 'failures', ...(destination === null ? {} : { destination }) } as StatsQuery;
-  const { data, problem, reload } = useResponse(JSON.stringify(statsQuery), (signal) =>
-    paybell().stats(statsQuery, { signal }),
-  );
+  const response = useResponse(JSON.stringify(statsQuery), (signal) => paybell().stats(statsQuery, { signal }));
+  const { data, problem, reload } = response;
   const networks = useNetworks();
   const endpoints = useUnhealthyEndpoints();
   const sources = usePausedSources((networks.data?.chains.length ?? 0) > 0);
@@ -94,7 +94,7 @@ export function Overview() {
           ))}
         </nav>
       </ViewHead>
-      {destination === null ? <PaymentSearch /> : null}
+      {destination === null ? <Find /> : null}
       {destination === null ? (
         <Attention
           stats={data}
@@ -111,20 +111,18 @@ export function Overview() {
           sources={sources.data}
         />
       ) : null}
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="statistics" /> : null}
-      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-      {data === null ? null : (
-        <Statistics
-          stats={data}
-          counts={counts.data}
-          ofPeriod={ofPeriod.data}
-          interval={query.get('interval')}
-          destination={destination}
-        >
-          <Networks list={networks.data} problem={unlessSaid(networks.problem)} />
-        </Statistics>
-      )}
+      <Loaded response={response} what="statistics">
+        {(stats) => (
+          <Statistics
+            {...{ stats, destination }}
+            counts={counts.data}
+            ofPeriod={ofPeriod.data}
+            interval={query.get('interval')}
+          >
+            <Networks list={networks.data} problem={unlessSaid(networks.problem)} />
+          </Statistics>
+        )}
+      </Loaded>
     </>
   );
 }

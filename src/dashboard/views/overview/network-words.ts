@@ -1,11 +1,10 @@
 import type { Chain, ChainNode } from '../../../client/chain/chains.ts';
-import type { IconName } from '../../components/icon.tsx';
-import type { Tone } from '../../components/values/badge.tsx';
+import type { Display } from '../../components/values/badge.tsx';
 import { durationText } from '../../components/values/duration-text.ts';
 
 /** The states of networks and nodes in words. */
 
-export const CHAIN_STATES: Readonly<Record<Chain['state'], { label: string; tone: Tone; icon: IconName }>> = {
+export const CHAIN_STATES: Readonly<Record<Chain['state'], Display>> = {
   starting: { label: 'Starting', tone: 'info', icon: 'clock' },
   following: { label: 'Following', tone: 'good', icon: 'check' },
   behind: { label: 'Behind', tone: 'warning', icon: 'alert' },

@@ -4,13 +4,14 @@ import type { ApiProblem } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/values/badge.tsx';
 import { CodeBlock } from '../../components/values/copy.tsx';
+import { countOf, countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
-import { NotShown, ProblemAlert } from '../../components/view/states.tsx';
+import { PartProblem } from '../../components/view/loaded.tsx';
+import { Section } from '../../components/view/section.tsx';
 import { networkPath } from '../../paths.ts';
 import { Link } from '../../router.tsx';
-import { countText } from './figures.ts';
 import { CHAIN_STATES, NODE_ERRORS, NODE_STATES } from './network-words.ts';
 import { useScrollToTarget } from './use-scroll-to-target.ts';
 
@@ -21,13 +22,8 @@ export function Networks({ list, problem }: NetworksProps) {
   const chains = list?.chains ?? [];
   if (chains.length === 0 && problem === null) return null;
   return (
-    <section class="networks" aria-labelledby="networks-heading">
-      <h2 id="networks-heading">Networks</h2>
-      {problem === null ? null : problem.permission === null ? (
-        <ProblemAlert problem={problem} />
-      ) : (
-        <NotShown what="The networks that the server follows" permission={problem.permission} />
-      )}
+    <Section title="Networks" class="networks">
+      <PartProblem problem={problem} what="The networks that the server follows" />
       {chains.length === 0 ? null : (
         <ul class="card network-strips">
           {chains.map((chain) => (
@@ -35,13 +31,12 @@ export function Networks({ list, problem }: NetworksProps) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
 function Strip({ chain }: { chain: Chain }) {
   const { networkId, state, reason, head, safe, final, lagBlocks, headAgeSeconds, nodes } = chain;
-  const { label, tone, icon } = CHAIN_STATES[state];
   const unhealthy = nodes.filter((node) => node.state !== 'ok');
   const id = `network-${networkId}`;
   const strip = useRef<HTMLLIElement>(null);
@@ -53,9 +48,7 @@ function Strip({ chain }: { chain: Chain }) {
           <Network networkId={networkId} />
         </Link>
       </h3>
-      <Badge tone={tone} icon={icon}>
-        {label}
-      </Badge>
+      <Badge {...CHAIN_STATES[state]} />
       <dl>
         <Figure name="Head" title="The newest block" value={countText(head)} />
         <Figure name="Safe" title="The newest block that the network calls safe" value={countText(safe)} />
@@ -81,7 +74,7 @@ function Figure({ name, title, value }: { name: string; title: string; value: st
 }
 
 function blocksText(blocks: number | null): string {
-  return blocks === null ? '–' : `${countText(blocks)} ${blocks === 1 ? 'block' : 'blocks'}`;
+  return blocks === null ? '–' : countOf(blocks, 'block');
 }
 
 function agoText(seconds: number | null): string {

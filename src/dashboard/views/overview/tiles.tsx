@@ -1,11 +1,12 @@
-import type { ComponentChildren } from 'preact';
 import type { DeliveryCounts } from '../../../client/deliveries.ts';
 import type { Stats } from '../../../client/paybell.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
+import { countOf, countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
+import { Tile } from '../../components/view/tile.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
-import { attemptRate, countText, deliveryRate, rateText } from './figures.ts';
+import { attemptRate, deliveryRate, rateText } from './figures.ts';
 import { type PeriodCounts, searchFor } from './use-counts.ts';
 
 type TilesProps = {
@@ -23,9 +24,7 @@ export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination
   return (
     <dl class="tiles">
       <Tile name="Accepted" value={countText(total.accepted)}>
-        {total.events === null
-          ? 'deliveries to this destination'
-          : `deliveries of ${countText(total.events)} ${total.events === 1 ? 'event' : 'events'}`}
+        {total.events === null ? 'deliveries to this destination' : `deliveries of ${countOf(total.events, 'event')}`}
       </Tile>
       <Tile name="Delivered" value={countText(total.delivered)}>
         in this period, resent ones too
@@ -116,18 +115,4 @@ function StatusLink({ q, status, count }: { q: string | null; status: DeliverySt
 
 function timeText(ms: number | null): string {
   return ms === null ? '–' : durationText(ms);
-}
-
-type TileProps = { name: string; value: string; unit?: string; isBad?: boolean; children: ComponentChildren };
-
-function Tile({ name, value, unit, isBad = false, children }: TileProps) {
-  return (
-    <div class={isBad ? 'card tile tile-bad' : 'card tile'}>
-      <dt>{name}</dt>
-      <dd>
-        <span class="tile-value number">{value}</span> {unit === undefined ? null : <span class="muted">{unit}</span>}
-        <span class="tile-note small number">{children}</span>
-      </dd>
-    </div>
-  );
 }

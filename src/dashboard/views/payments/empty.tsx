@@ -1,10 +1,10 @@
-import { transactionHashIn } from '../../../domain/chain/payment-search.ts';
-import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
+import { storedTransactionId } from '../../../domain/chain/families/families.ts';
+import { NoMatch } from '../../components/lists/list.tsx';
+import type { ListState } from '../../components/lists/use-list.ts';
 import { Empty } from '../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 import { AddSource } from '../sources/add-source.tsx';
-import { clearFilters, type FilterValues } from './filters.tsx';
 
 export function NoPayments({ onAdded }: { onAdded: () => void }) {
   return (
@@ -15,31 +15,24 @@ export function NoPayments({ onAdded }: { onAdded: () => void }) {
   );
 }
 
-type NoMatchesProps = { total: number; limit: number; values: FilterValues };
-
-/** There are payments, but none on this page or for these filters. */
-export function NoMatches({ total, limit, values: { q } }: NoMatchesProps) {
-  if (total > 0) return <PastTheEnd total={total} limit={limit} />;
-  const hash = q === undefined ? null : transactionHashIn(q);
+/** There are payments, but none for these filters. */
+export function NoMatchingPayment({ list: { filters, clear } }: { list: ListState }) {
+  const { q } = filters;
+  const hash = q === undefined ? null : storedTransactionId(q);
   return (
-    <Empty icon="search" title="No matching payments">
+    <NoMatch what="payments" clear={clear}>
       {hash !== null ? (
         <p>
           No payment has this transaction. A transaction of an agreement leads to{' '}
           <Link to={urlFor(DASHBOARD_PATHS.events, { q: hash })}>its events</Link>, and{' '}
           <code>paybell facts --transaction-hash</code> shows every log that Paybell has read.
         </p>
-      ) : q === undefined ? (
-        <p>No payment matches these filters.</p>
-      ) : (
+      ) : q === undefined ? null : (
         <p>
           No payment has <code>{q}</code> as its transaction, account, amount, agreement or transfer. An ID has to be
           complete.
         </p>
       )}
-      <button type="button" class="button" onClick={clearFilters}>
-        Show all payments
-      </button>
-    </Empty>
+    </NoMatch>
   );
 }

@@ -1,35 +1,30 @@
 import type { PaymentListQuery } from '../../../client/chain/payments.ts';
-import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { isPermanent, paybell } from '../../api.ts';
-import { Pager } from '../../components/lists/pager.tsx';
+import { DataTable } from '../../components/lists/data-table.tsx';
+import { List } from '../../components/lists/list.tsx';
+import { useIsReading } from '../../components/lists/use-is-reading.ts';
+import { useListState } from '../../components/lists/use-list.ts';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';
-import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { live, usePolling } from '../../live.ts';
 import { useObservable } from '../../observable.ts';
-import { useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
-import { useIsReading } from '../deliveries/use-is-reading.ts';
-import { NoMatches, NoPayments } from './empty.tsx';
-import { FILTER_NAMES, type FilterValues, PaymentFilters } from './filters.tsx';
-import { PaymentTable } from './table.tsx';
+import { PAYMENT_COLUMNS } from './columns.tsx';
+import { NoMatchingPayment, NoPayments } from './empty.tsx';
+import { PaymentFilters } from './filters.tsx';
 
 const POLL_MS = 5_000;
-const PAGING = ['page', 'limit', 'sortBy', 'sortDir'];
+const FILTERS = ['q', 'state', 'networkId', 'token'];
 
 /** Transfers on networks, with their state and the webhooks that have them. The URL holds the list's parameters. */
 export function Payments() {
-  const { query } = useRoute();
-  const pick = (names: readonly string[]) => Object.fromEntries([...query].filter(([name]) => names.includes(name)));
-  const values: FilterValues = pick(FILTER_NAMES);
-  const page = Number(query.get('page') ?? 1);
-  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  // Passed on as text, unchecked: the server reports what is wrong with it.
-  const parameters = pick([...FILTER_NAMES, ...PAGING]);
+  const state = useListState(FILTERS);
+  const { page, parameters } = state;
   const { list, isReading } = useIsReading();
-  const { data, problem, isStale, reload } = useResponse(JSON.stringify(parameters), (signal) =>
+  const response = useResponse(JSON.stringify(parameters), (signal) =>
     paybell().payments.list(parameters as PaymentListQuery, { signal }),
   );
+  const { problem, isStale, reload } = response;
   const on = useObservable(live);
   usePolling(on && page === 1 && !isPermanent(problem), POLL_MS, async () => {
     // New payments would move the rows that someone is reading.
@@ -41,28 +36,28 @@ export function Payments() {
       <ViewHead title="Payments" description="Was it paid, can it still be undone, and which webhooks have it?">
         <LiveSwitch note={page === 1 ? null : 'only on page 1'} />
       </ViewHead>
-      <PaymentFilters values={values} busy={isStale} problem={problem} />
+      <PaymentFilters list={state} busy={isStale} problem={problem} />
       <div ref={list}>
-        {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-        {data === null && problem === null ? <Loading what="payments" /> : null}
-        {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-        {data === null ? null : data.payments.length > 0 ? (
-          <PaymentTable payments={data.payments} busy={isStale} query={query} />
-        ) : data.totalResults === 0 && Object.keys(values).length === 0 ? (
-          <NoPayments onAdded={() => void reload()} />
-        ) : (
-          <NoMatches total={data.totalResults} limit={limit} values={values} />
-        )}
-        {data === null || data.totalResults === 0 ? null : (
-          <Pager
-            total={data.totalResults}
-            isExact={data.isTotalExact}
-            page={page}
-            limit={limit}
-            shown={data.payments.length}
-            what="payments"
-          />
-        )}
+        <List
+          what="payments"
+          state={state}
+          response={response}
+          rowsOf={({ payments }) => payments}
+          none={<NoPayments onAdded={() => void reload()} />}
+          noMatch={<NoMatchingPayment list={state} />}
+        >
+          {(payments, busy) => (
+            <DataTable
+              name="payments row-links"
+              caption="Payments"
+              columns={PAYMENT_COLUMNS}
+              rows={payments}
+              keyOf={({ paymentId }) => paymentId}
+              busy={busy}
+              list={state}
+            />
+          )}
+        </List>
       </div>
     </>
   );

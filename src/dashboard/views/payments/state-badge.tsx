@@ -1,30 +1,19 @@
 import type { Payment } from '../../../client/chain/payments.ts';
+import { isPractice } from '../../../domain/chain/practice.ts';
 import { Badge } from '../../components/values/badge.tsx';
-import { STATE_DISPLAY } from './words.ts';
+import { IS_PRACTICE } from '../../settings.ts';
+import { isZero, STATE_DISPLAY } from './words.ts';
 
 /** The state, and why Paybell delivers nothing for the payment or waits with it. */
 export function PaymentState({ payment }: { payment: Payment }) {
-  const { label, tone, icon } = STATE_DISPLAY[payment.state];
+  const { networkId, state, isDisputed, isDust, isHistory } = payment;
   return (
     <>
-      <Badge tone={tone} icon={icon}>
-        {label}
-      </Badge>{' '}
-      {payment.isDisputed ? (
-        <Badge tone="warning" icon="alert">
-          Disputed
-        </Badge>
-      ) : null}
-      {payment.isDust ? (
-        <Badge tone="neutral" icon="minus">
-          Dust
-        </Badge>
-      ) : null}
-      {payment.isHistory ? (
-        <Badge tone="neutral" icon="clock">
-          History
-        </Badge>
-      ) : null}
+      <Badge {...STATE_DISPLAY[state]} />{' '}
+      {IS_PRACTICE || isPractice(networkId) ? <Badge tone="neutral" icon="payments" label="Practice" /> : null}
+      {isDisputed ? <Badge tone="warning" icon="alert" label="Disputed" /> : null}
+      {isDust ? <Badge tone="neutral" icon="minus" label={isZero(payment) ? 'Zero amount' : 'Dust'} /> : null}
+      {isHistory ? <Badge tone="neutral" icon="clock" label="History" /> : null}
     </>
   );
 }

@@ -1,11 +1,9 @@
-import type { Payment } from '../../../client/chain/payments.ts';
-import type { IconName } from '../../components/icon.tsx';
-import type { Tone } from '../../components/values/badge.tsx';
+import type { Payment, PaymentDetail } from '../../../client/chain/payments.ts';
+import type { Display, Tone } from '../../components/values/badge.tsx';
+import { countOf, countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 
 /** The state of a payment in words: whether it was paid, and whether it can still be undone. */
-
-type Display = { readonly label: string; readonly tone: Tone; readonly icon: IconName };
 
 export const STATE_DISPLAY: Readonly<Record<Payment['state'], Display>> = {
   waiting: { label: 'Waiting', tone: 'neutral', icon: 'clock' },
@@ -18,10 +16,15 @@ export const STATE_DISPLAY: Readonly<Record<Payment['state'], Display>> = {
 
 export type Answer = { readonly short: string; readonly detail: string; readonly tone: Tone };
 
-const number = new Intl.NumberFormat();
+/** Anyone can write a log with the amount 0 about any address. */
+export function isZero({ amount, amountBase }: Pick<Payment, 'amount' | 'amountBase'>): boolean {
+  return /^0+(?:\.0+)?$/.test(amount ?? amountBase ?? '');
+}
 
-export function wasPaid({ state, blockNumber, isDisputed, isDust }: Payment): Answer {
-  const block = blockNumber === null ? 'a block' : `block ${number.format(blockNumber)}`;
+export function wasPaid(payment: Payment): Answer {
+  const { state, blockNumber, isDisputed, isDust } = payment;
+  if (isZero(payment)) return { short: 'No', detail: 'The amount is 0: nothing was moved.', tone: 'neutral' };
+  const block = blockNumber === null ? 'a block' : `block ${countText(blockNumber)}`;
   if (isDisputed) {
     return { short: 'Unclear', detail: `Nodes disagree whether ${block} has the payment.`, tone: 'warning' };
   }
@@ -39,7 +42,8 @@ export function wasPaid({ state, blockNumber, isDisputed, isDust }: Payment): An
 
 export function canBeUndone(payment: Payment, nowS: number): Answer {
   const { state, confirmations } = payment;
-  const blocks = confirmations === null ? '' : `It has ${countText(confirmations, 'confirmation')}. `;
+  if (isZero(payment)) return { short: 'Nothing to undo', detail: 'Nothing was paid.', tone: 'neutral' };
+  const blocks = confirmations === null ? '' : `It has ${countOf(confirmations, 'confirmation')}. `;
   switch (state) {
     case 'waiting':
       return { short: 'Nothing to undo', detail: 'Nothing was paid yet.', tone: 'neutral' };
@@ -61,13 +65,9 @@ function finalText({ waitsFor }: Payment, nowS: number): string {
   return `${waitText(waitsFor, nowS)}.`;
 }
 
-export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${number.format(count)} ${count === 1 ? one : many}`;
-}
-
 /** Such as `final in about 3 min`. */
 export function waitText({ finality, dateExpected }: NonNullable<Payment['waitsFor']>, nowS: number): string {
-  const level = /^[0-9]+$/.test(finality) ? countText(Number(finality), 'confirmation') : finality;
+  const level = /^[0-9]+$/.test(finality) ? countOf(Number(finality), 'confirmation') : finality;
   if (dateExpected === null) return `${capitalised(level)} is not reached yet`;
   const leftS = dateExpected - nowS;
   return leftS <= 0 ? `${capitalised(level)} any moment` : `${capitalised(level)} in about ${aboutText(leftS)}`;
@@ -91,24 +91,31 @@ export function reachOf({ deliveries, waitsFor }: Payment): { delivered: number;
   return { delivered, all: delivered + waiting + failed + (waitsFor?.webhooks ?? 0) };
 }
 
-export function whoHasIt(payment: Payment): Answer {
+/** The page of a payment also knows whose last attempt failed. */
+export function whoHasIt(payment: Payment & { readonly webhooks?: PaymentDetail['webhooks'] }): Answer {
   const { delivered, all } = reachOf(payment);
+  const retried = payment.webhooks?.filter(({ status }) => status === 'retrying').length ?? 0;
   const { waiting, failed } = payment.deliveries;
   if (payment.state === 'retracted') {
-    const short = delivered === 0 ? 'None' : `${countText(delivered, 'webhook')} had it`;
+    const short = delivered === 0 ? 'None' : `${countOf(delivered, 'webhook')} had it`;
     return { short, detail: 'Every webhook that may have it gets a retraction.', tone: 'bad' };
   }
-  if (all === 0) return { short: 'None', detail: 'No webhook wants this payment.', tone: 'neutral' };
+  if (all === 0) {
+    const isLeftOut = payment.isDust || payment.isHistory;
+    const detail = isLeftOut ? 'Paybell delivers nothing for it.' : 'No webhook wants this payment.';
+    return { short: 'None', detail, tone: 'neutral' };
+  }
   const open = [
     payment.waitsFor === null
       ? ''
-      : `${countText(payment.waitsFor.webhooks, 'webhook')} ${waits(payment.waitsFor.webhooks)}`,
-    waiting === 0 ? '' : `${countText(waiting, 'delivery', 'deliveries')} on the way`,
-    failed === 0 ? '' : `${number.format(failed)} failed`,
+      : `${countOf(payment.waitsFor.webhooks, 'webhook')} ${waits(payment.waitsFor.webhooks)}`,
+    waiting <= retried ? '' : `${countOf(waiting - retried, 'delivery', 'deliveries')} on the way`,
+    retried === 0 ? '' : `the last attempt to ${countOf(retried, 'webhook')} failed, and another one follows`,
+    failed === 0 ? '' : `${countText(failed)} failed`,
   ].filter((text) => text !== '');
   const detail = open.length === 0 ? 'Every webhook that wants it has it.' : `${capitalised(open.join('; '))}.`;
-  const tone: Tone = failed > 0 ? 'bad' : delivered === all ? 'good' : 'info';
-  return { short: `${number.format(delivered)} of ${countText(all, 'webhook')}`, detail, tone };
+  const tone: Tone = failed > 0 ? 'bad' : retried > 0 ? 'warning' : delivered === all ? 'good' : 'info';
+  return { short: `${countText(delivered)} of ${countOf(all, 'webhook')}`, detail, tone };
 }
 
 function waits(webhooks: number): string {
@@ -116,13 +123,15 @@ function waits(webhooks: number): string {
 }
 
 /** One sentence about the payment: its state, and who waits. */
-export function sentenceOf(payment: Payment, nowS: number): string {
+export function sentenceOf(payment: Parameters<typeof whoHasIt>[0], nowS: number): string {
   const { waitsFor, state, isDisputed, isDust, isHistory } = payment;
   if (isDisputed) return 'Nodes disagree about it. Paybell sends no event until they agree.';
+  if (isZero(payment))
+    return 'The amount is 0. Anyone can write that about any address, so that Paybell delivers nothing for it.';
   if (isDust) return 'Below the least amount of its source. Paybell delivers nothing for it.';
   if (isHistory) return 'Older than its source. Paybell delivers nothing for it.';
   if (waitsFor !== null && (state === 'seen' || state === 'safe' || state === 'final')) {
-    return `${waitText(waitsFor, nowS)}; ${countText(waitsFor.webhooks, 'webhook')} ${waits(waitsFor.webhooks)}.`;
+    return `${waitText(waitsFor, nowS)}; ${countOf(waitsFor.webhooks, 'webhook')} ${waits(waitsFor.webhooks)}.`;
   }
   if (state === 'retracted') return wasPaid(payment).detail;
   return `${wasPaid(payment).detail} ${whoHasIt(payment).detail}`;

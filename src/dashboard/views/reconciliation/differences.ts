@@ -1,9 +1,8 @@
 import type { Reconciliation } from '../../../client/events/reconciliations.ts';
 import { DecimalSum } from '../../../domain/reconciliation/decimal-sum.ts';
+import { countOf, countText } from '../../components/values/count-text.ts';
 
 export type Totals = Reconciliation['totals'][number];
-
-const number = new Intl.NumberFormat();
 
 /** What differs in one sentence; null if every event was acknowledged. */
 export function differenceText({ events, acknowledged, totals }: Reconciliation): string | null {
@@ -12,10 +11,10 @@ export function differenceText({ events, acknowledged, totals }: Reconciliation)
   const sent = totals.reduce((sum, row) => sum + row.sent - row.acknowledged, 0);
   const unsent = missing - sent;
   const parts = [
-    sent === 0 ? null : `${number.format(sent)} ${sent === 1 ? 'was' : 'were'} sent`,
-    unsent === 0 ? null : `${number.format(unsent)} ${unsent === 1 ? 'was' : 'were'} not sent`,
+    sent === 0 ? null : `${countOf(sent, 'was', 'were')} sent`,
+    unsent === 0 ? null : `${countOf(unsent, 'was', 'were')} not sent`,
   ].filter((part) => part !== null);
-  const subject = `${number.format(missing)} of ${number.format(events)} ${events === 1 ? 'event' : 'events'}`;
+  const subject = `${countText(missing)} of ${countOf(events, 'event')}`;
   return `${subject} ${missing === 1 ? 'was' : 'were'} not acknowledged: ${parts.join(', ')}.`;
 }
 

@@ -1,6 +1,7 @@
 import type { Reconciliation as Figures } from '../../../client/events/reconciliations.ts';
 import { type ApiProblem, inputError, paybell } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { Empty, Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { changeQuery, useRoute } from '../../router.tsx';
@@ -9,18 +10,22 @@ import { yesterday } from './days.ts';
 import { differenceText } from './differences.ts';
 import { Digest } from './digest.tsx';
 import { Filters } from './filters.tsx';
+import { TokensTable } from './tokens-table.tsx';
 import { TotalsTable } from './totals-table.tsx';
-
-const number = new Intl.NumberFormat();
 
 /** Whether all that was accepted on a day was acknowledged, and what to compare with one's own books. */
 export function Reconciliation() {
   const { query } = useRoute();
   const day = query.get('day') ?? yesterday();
   const networkId = query.get('networkId') ?? '';
-  const { data, problem, loading, isStale, reload } = useResponse(`${day} ${networkId}`, (signal) =>
+  const endpointId = query.get('endpointId') ?? '';
+  const { data, problem, loading, isStale, reload } = useResponse(`${day} ${networkId} ${endpointId}`, (signal) =>
     paybell().reconciliations.get(
-      { day, ...(networkId !== '' && { networkId: networkId as unknown as number }) },
+      {
+        day,
+        ...(networkId !== '' && { networkId: networkId as unknown as number }),
+        ...(endpointId !== '' && { endpointId }),
+      },
       { signal },
     ),
   );
@@ -35,11 +40,14 @@ export function Reconciliation() {
           Refresh
         </button>
       </ViewHead>
-      <Filters day={day} networkId={networkId} problem={isStale ? null : problem} />
-      {data === null && problem === null ? <Loading what="the figures of the day" /> : null}
-      {data === null && problem !== null && !isStale ? <NoFigures problem={problem} reload={reload} /> : null}
-      {data === null && problem !== null && isStale ? <Loading what="the figures of the day" /> : null}
-      {data === null ? null : (
+      <Filters day={day} networkId={networkId} endpointId={endpointId} problem={isStale ? null : problem} />
+      {data === null ? (
+        problem === null || isStale ? (
+          <Loading what="the figures of the day" />
+        ) : (
+          <NoFigures problem={problem} reload={reload} />
+        )
+      ) : (
         <>
           {problem === null ? null : <ProblemAlert problem={problem} />}
           <Day figures={data} networkId={networkId} busy={loading} />
@@ -54,12 +62,15 @@ type DayProps = { figures: Figures; networkId: string; busy: boolean };
 function Day({ figures, networkId, busy }: DayProps) {
   if (figures.events === 0) {
     return (
-      <Empty icon="check" title={`No events on ${figures.day}`}>
-        <p>
-          Nothing was accepted{networkId === '' ? '' : ' for this network'}
-          {figures.isOver ? '' : ' so far; the day is not over'}. A book of yours for this day has to be empty, too.
-        </p>
-      </Empty>
+      <>
+        <Empty icon="check" title={`No events on ${figures.day}`}>
+          <p>
+            Nothing was accepted{whichEvents(networkId, figures.endpointId)}
+            {figures.isOver ? '' : ' so far; the day is not over'}. A book of yours for this day has to be empty, too.
+          </p>
+        </Empty>
+        <TokensTable reconciliation={figures} />
+      </>
     );
   }
   return (
@@ -67,24 +78,29 @@ function Day({ figures, networkId, busy }: DayProps) {
       <Verdict figures={figures} />
       <Digest reconciliation={figures} networkId={networkId} />
       <TotalsTable reconciliation={figures} busy={busy} />
+      <TokensTable reconciliation={figures} />
     </>
   );
+}
+
+function whichEvents(networkId: string, endpointId: string | null): string {
+  if (endpointId === null) return networkId === '' ? '' : ' for this network';
+  return networkId === '' ? ' for this endpoint' : ' for this network and endpoint';
 }
 
 /** What differs comes first. */
 function Verdict({ figures }: { figures: Figures }) {
   const difference = differenceText(figures);
-  const { day, events, isOver } = figures;
+  const { day, endpointId, events, isOver } = figures;
   return (
     <p class={`alert ${difference === null ? 'alert-good' : 'alert-bad'} day-verdict`} role="status">
       <Icon name={difference === null ? 'check' : 'alert'} />
       <span>
         <strong>
           {difference ??
-            (events === 1
-              ? 'The one event was acknowledged.'
-              : `All ${number.format(events)} events were acknowledged.`)}
+            (events === 1 ? 'The one event was acknowledged.' : `All ${countText(events)} events were acknowledged.`)}
         </strong>{' '}
+        {endpointId === null ? null : 'Only this endpoint counts here. '}
         {isOver ? null : `${day} is not over in UTC, so more events can come.`}
       </span>
     </p>
@@ -94,6 +110,16 @@ function Verdict({ figures }: { figures: Figures }) {
 /** A day that has not begun, or of which retention has removed events, has no figures that could be right. */
 function NoFigures({ problem, reload }: { problem: ApiProblem; reload: () => Promise<void> }) {
   const message = inputError(problem, 'day');
+  if (message === null && inputError(problem, 'endpointId') !== null) {
+    return (
+      <Empty icon="alert" title="No such endpoint">
+        <p>The link names an endpoint that this entity does not have.</p>
+        <button type="button" class="button" onClick={() => changeQuery({ endpointId: null })}>
+          Show all endpoints
+        </button>
+      </Empty>
+    );
+  }
   if (message === null) return <Failure problem={problem} reload={reload} />;
   return (
     <Empty icon="clock" title="No figures for this day">

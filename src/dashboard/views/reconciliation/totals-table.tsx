@@ -1,94 +1,106 @@
 import type { Reconciliation } from '../../../client/events/reconciliations.ts';
+import { type Column, DataTable, type NarrowSize } from '../../components/lists/data-table.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { Network } from '../../components/values/network.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 import { secondsOf } from './days.ts';
 import { byDifference, differs, missingAmount, type Totals } from './differences.ts';
 
-const number = new Intl.NumberFormat();
-
 type TableProps = { reconciliation: Reconciliation; busy: boolean };
 
 /** By event kind, network and token, with exact sums: the rows that differ come first. */
-export function TotalsTable({ reconciliation: { day, totals }, busy }: TableProps) {
+export function TotalsTable({ reconciliation: { day, endpointId, totals }, busy }: TableProps) {
   return (
-    <div class="table-frame">
-      <table class="table reconciliation" aria-busy={busy}>
-        <caption class="visually-hidden">Events of {day} by kind, network and token</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col" class="not-phone amount">
-              Events
-            </th>
-            <th scope="col" class="not-phone amount">
-              Final
-            </th>
-            <th scope="col" class="not-phone amount">
-              Sent
-            </th>
-            <th scope="col" class="amount">
-              <span class="not-phone">Acknowledged</span>
-              <span class="only-phone">Ack.</span>
-            </th>
-            <th scope="col" class="amount">
-              Amount
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {byDifference(totals).map((row) => (
-            <Row key={`${row.networkId} ${row.event} ${row.token}`} row={row} day={day} />
-          ))}
-        </tbody>
-      </table>
+    <DataTable
+      name="reconciliation"
+      caption={`Events of ${day} by kind, network and token`}
+      columns={columnsOf(day, endpointId)}
+      rows={byDifference(totals)}
+      keyOf={({ networkId, event, token }) => `${networkId} ${event} ${token}`}
+      rowClass={(row) => (differs(row) ? 'row-bad' : '')}
+      busy={busy}
+    />
+  );
+}
+
+function columnsOf(day: string, endpointId: string | null): readonly Column<Totals>[] {
+  return [
+    {
+      name: 'event',
+      header: 'Event',
+      width: 'rest',
+      cell: (row) => (
+        <>
+          <div>
+            <strong>{row.event}</strong>{' '}
+            <span class="small">
+              <Network networkId={row.networkId} />
+            </span>
+          </div>
+          <TokenName token={row.token} />
+          {differs(row) ? <ToDeliveries row={row} day={day} endpointId={endpointId} /> : null}
+        </>
+      ),
+    },
+    sumColumn('events', 'Events', ({ events }) => countText(events), 'small'),
+    sumColumn('final', 'Final', ({ final }) => countText(final), 'medium'),
+    sumColumn('sent', 'Sent', ({ sent }) => countText(sent), 'medium'),
+    sumColumn('acknowledged', 'Acknowledged', (row) => <Acknowledged row={row} />),
+    { ...sumColumn<Totals>('amount', 'Amount', (row) => <Amount row={row} />), width: '16rem', narrowWidth: '8rem' },
+  ];
+}
+
+/** A column of counts or exact sums. */
+export function sumColumn<Row>(
+  name: string,
+  header: string,
+  cell: Column<Row>['cell'],
+  below?: NarrowSize,
+): Column<Row> {
+  return {
+    name,
+    header,
+    cell,
+    width: '9rem',
+    narrowWidth: '6.5rem',
+    align: 'end',
+    ...(below && { narrow: { below } }),
+  };
+}
+
+function Acknowledged({ row }: { row: Totals }) {
+  const { acknowledged, events } = row;
+  return (
+    <>
+      {countText(acknowledged)} <span class="only-phone">of {countText(events)}</span>
+      {differs(row) ? <div class="small error-text">{countText(events - acknowledged)} missing</div> : null}
+    </>
+  );
+}
+
+function Amount({ row }: { row: Totals }) {
+  const missing = missingAmount(row);
+  return (
+    <div class="exact">
+      {row.amount}
+      {missing === null ? null : <div class="small error-text">{missing} missing</div>}
+      <WithoutAmount count={row.withoutAmount} />
     </div>
   );
 }
 
-function Row({ row, day }: { row: Totals; day: string }) {
-  const { networkId, event, token, events, final, sent, acknowledged } = row;
-  return (
-    <tr class={differs(row) ? 'reconciliation-differs' : ''}>
-      <td>
-        <div>
-          <strong>{event}</strong>{' '}
-          <span class="small">
-            <Network networkId={networkId} />
-          </span>
-        </div>
-        {token === null ? <span class="small muted">No token</span> : <TokenName token={token} />}
-        {differs(row) ? <ToDeliveries row={row} day={day} /> : null}
-      </td>
-      <td class="not-phone amount number">{number.format(events)}</td>
-      <td class="not-phone amount number">{number.format(final)}</td>
-      <td class="not-phone amount number">{number.format(sent)}</td>
-      <td class="amount number">
-        {number.format(acknowledged)} <span class="only-phone">of {number.format(events)}</span>
-        {differs(row) ? <div class="small error-text">{number.format(events - acknowledged)} missing</div> : null}
-      </td>
-      <Amounts row={row} />
-    </tr>
-  );
+export function WithoutAmount({ count }: { count: number }) {
+  return count === 0 ? null : <div class="small muted">{countText(count)} without an amount</div>;
 }
 
-function Amounts({ row }: { row: Totals }) {
-  const missing = missingAmount(row);
-  const { amount, withoutAmount } = row;
-  return (
-    <td class="amount number exact">
-      {amount}
-      {missing === null ? null : <div class="small error-text">{missing} missing</div>}
-      {withoutAmount === 0 ? null : <div class="small muted">{number.format(withoutAmount)} without an amount</div>}
-    </td>
-  );
-}
+type LinksProps = { row: Totals; day: string; endpointId: string | null };
 
-function ToDeliveries({ row: { networkId, event }, day }: { row: Totals; day: string }) {
+function ToDeliveries({ row: { networkId, event }, day, endpointId }: LinksProps) {
   const range = secondsOf(day);
   return (
     <div class="small">
-      <Link to={urlFor(DASHBOARD_PATHS.deliveries, { networkId, event, ...range })}>Show deliveries</Link>
+      <Link to={urlFor(DASHBOARD_PATHS.deliveries, { networkId, event, endpointId, ...range })}>Show deliveries</Link>
       {' · '}
       <Link to={urlFor(DASHBOARD_PATHS.events, { networkId, event, ...range })}>Show events</Link>
     </div>
@@ -96,7 +108,8 @@ function ToDeliveries({ row: { networkId, event }, day }: { row: Totals; day: st
 }
 
 /** Cut on a phone, where it would take five lines. */
-function TokenName({ token }: { token: string }) {
+export function TokenName({ token }: { token: string | null }) {
+  if (token === null) return <span class="small muted">No token</span>;
   return (
     <code class="small token" title={token}>
       {token}

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Curl } from '../../components/values/copy.tsx';
-import { Failure, Loading } from '../../components/view/states.tsx';
+import { ApiRequests } from '../../components/view/api-requests.tsx';
+import { Loaded } from '../../components/view/loaded.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { useResponse } from '../../use-response.ts';
 import { PublicKeys } from './public-keys.tsx';
@@ -14,7 +14,7 @@ import { SignatureVerifier } from './verifier.tsx';
 /** The signing secrets and keys, their rotation, and a tool that explains why a signature does not verify. */
 export function Secrets() {
   const [rotating, setRotating] = useState<Rotation | null>(null);
-  const { data, problem, reload } = useResponse('secrets', async (signal) =>
+  const response = useResponse('secrets', async (signal) =>
     withoutSecretText(await paybell().secrets.list({ signal })),
   );
   return (
@@ -29,20 +29,25 @@ export function Secrets() {
         </ActionButton>
       </ViewHead>
       <div class="stack">
-        {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-        {data === null && problem === null ? <Loading what="secrets" /> : null}
-        {data === null ? null : <SecretCards secrets={data.secrets} />}
-        {data === null ? null : <PublicKeys {...data} onRotate={() => setRotating(ENTITY_KEY)} />}
+        <Loaded response={response} what="secrets">
+          {(list) => (
+            <>
+              <SecretCards secrets={list.secrets} />
+              <PublicKeys {...list} onRotate={() => setRotating(ENTITY_KEY)} />
+            </>
+          )}
+        </Loaded>
         <SignatureVerifier />
-        <details>
-          <summary>Equivalent API requests</summary>
-          <Curl path="/webhooks/secret" />
-          <Curl method="POST" path="/webhooks/secret/rotate" body={{ overlapHours: 24 }} />
-          <Curl method="POST" path="/webhooks/signing-key/rotate" body={{ overlapHours: 24 }} />
-        </details>
+        <ApiRequests
+          commands={[
+            { path: '/webhooks/secret' },
+            { method: 'POST', path: '/webhooks/secret/rotate', body: { overlapHours: 24 } },
+            { method: 'POST', path: '/webhooks/signing-key/rotate', body: { overlapHours: 24 } },
+          ]}
+        />
       </div>
       {rotating === null ? null : (
-        <RotateDialog rotation={rotating} onRotated={() => void reload()} onClose={() => setRotating(null)} />
+        <RotateDialog rotation={rotating} onRotated={() => void response.reload()} onClose={() => setRotating(null)} />
       )}
     </>
   );

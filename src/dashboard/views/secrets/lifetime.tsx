@@ -8,9 +8,7 @@ export function Lifetime({ dateCreated, dateExpires, only, id }: Props) {
   return (
     <div class="secret-head">
       {dateExpires === null ? (
-        <Badge tone="good" icon="check">
-          {only ? 'Active' : 'Newest'}
-        </Badge>
+        <Badge tone="good" icon="check" label={only ? 'Active' : 'Newest'} />
       ) : (
         <Badge tone="warning" icon="clock">
           Expires <Time seconds={dateExpires} />

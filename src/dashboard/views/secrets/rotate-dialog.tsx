@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { inputError, paybell } from '../../api.ts';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
+import { CreatedDialog, FormDialog } from '../../components/form-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { CopyButton, Curl } from '../../components/values/copy.tsx';
+import { ApiRequests } from '../../components/view/api-requests.tsx';
 import { OverlapTimeline } from './overlap-timeline.tsx';
 
 const HOUR_MS = 3_600_000;
@@ -61,7 +60,21 @@ export function RotateDialog({ rotation, onRotated, onClose }: RotateProps) {
     onRotated();
   };
 
-  if (created !== null) return <Created {...{ rotated, overlapHours, onClose }} text={created} />;
+  if (created !== null) {
+    return (
+      <CreatedDialog title={`New ${rotated} is active`} text={created} onClose={onClose}>
+        <p>
+          {overlapHours > 0 ? (
+            <>
+              Update your receivers before <strong>{endText(overlapHours)}</strong>, when the old {rotated} expires.
+            </>
+          ) : (
+            `Update your receivers now. The old ${rotated} has expired.`
+          )}
+        </p>
+      </CreatedDialog>
+    );
+  }
   return (
     <FormDialog
       title={`Rotate signing ${rotated}`}
@@ -95,10 +108,7 @@ export function RotateDialog({ rotation, onRotated, onClose }: RotateProps) {
           </Field>
           <OverlapTimeline rotated={rotated} overlap={overlapHours > 0} end={endText(overlapHours)} />
           <Consequences rotated={rotated} overlapHours={overlapHours} />
-          <details>
-            <summary>Equivalent API request</summary>
-            <Curl method="POST" path={path} body={{ overlapHours }} />
-          </details>
+          <ApiRequests commands={[{ method: 'POST', path, body: { overlapHours } }]} />
         </>
       )}
     </FormDialog>
@@ -130,36 +140,5 @@ function Consequences({ rotated, overlapHours }: { rotated: Rotated; overlapHour
         deliveries are retried on schedule.
       </span>
     </p>
-  );
-}
-
-type CreatedProps = { rotated: Rotated; text: string; overlapHours: number; onClose: () => void };
-
-function Created({ rotated, text, overlapHours, onClose }: CreatedProps) {
-  return (
-    <Dialog title={`New ${rotated} is active`} onClose={onClose}>
-      <div class="dialog-body">
-        <p>
-          {overlapHours > 0 ? (
-            <>
-              Update your receivers before <strong>{endText(overlapHours)}</strong>, when the old {rotated} expires.
-            </>
-          ) : (
-            `Update your receivers now. The old ${rotated} has expired.`
-          )}
-        </p>
-        <div class="secret-text">
-          <code>{text}</code>
-          <span class="actions">
-            <CopyButton text={text} label="Copy" />
-          </span>
-        </div>
-      </div>
-      <footer class="dialog-foot">
-        <button type="button" class="button button-primary" onClick={onClose}>
-          Done
-        </button>
-      </footer>
-    </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { type ApiProblem, asProblem, paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Form, TextField } from '../../components/inputs.tsx';
 import { ProblemAlert } from '../../components/view/states.tsx';
 import { diagnose, type Evidence, headerOf, parseHeaders, type SignedRequest, type Verdict } from './diagnose.ts';
 import { VerdictCard } from './verdict.tsx';
@@ -38,13 +39,7 @@ export function SignatureVerifier() {
         <code>webhook-id</code> is sent to the server; the body, signature and secret are not.
       </p>
       {crypto.subtle === undefined ? <NoCrypto /> : null}
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void verify(new FormData(event.currentTarget));
-        }}
-      >
+      <Form class="stack" onSubmit={(form) => void verify(form)}>
         <div class="verifier-fields">
           <Field label="Body" hint="The raw body exactly as received, neither parsed nor reformatted.">
             {(control) => <textarea {...control} name="body" class="mono" rows={8} spellcheck={false} />}
@@ -73,7 +68,7 @@ export function SignatureVerifier() {
           {problem === null ? null : <ProblemAlert problem={problem} />}
           {result === null ? null : <VerdictCard {...result} />}
         </div>
-      </form>
+      </Form>
     </section>
   );
 }
@@ -99,20 +94,17 @@ function SecretField({ value, onInput, onProblem }: SecretFieldProps) {
   };
   return (
     <div class="verifier-secret">
-      <Field label="Secret" class="field-grow">
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            class="mono"
-            required
-            autocomplete="off"
-            placeholder="whsec_… or whpk_…"
-            value={value}
-            onInput={(event) => onInput(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Secret"
+        field="field-grow"
+        type="password"
+        class="mono"
+        required
+        autocomplete="off"
+        placeholder="whsec_… or whpk_…"
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
       <ActionButton needs="secrets:read" onClick={() => void fill()}>
         <Icon name="secrets" size={14} />
         Use newest secret

@@ -1,33 +1,35 @@
 import { useState } from 'preact/hooks';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { Field } from '../../components/field.tsx';
+import { TextField } from '../../components/inputs.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { Badge } from '../../components/values/badge.tsx';
-import { Curl } from '../../components/values/copy.tsx';
-import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
+import { ApiRequests } from '../../components/view/api-requests.tsx';
+import { Loaded } from '../../components/view/loaded.tsx';
+import { Section } from '../../components/view/section.tsx';
+import { ProblemAlert } from '../../components/view/states.tsx';
 import { useResponse } from '../../use-response.ts';
 
 /** Where Paybell says that an endpoint fails, has recovered, or is not sent to any more. */
 export function AlertUrl() {
-  const { data, problem, reload } = useResponse('alert-url', (signal) => paybell().webhooks.noticeUrl({ signal }));
-  if (data === null)
-    return problem === null ? <Loading what="alert URL" /> : <Failure problem={problem} reload={reload} />;
+  const response = useResponse('alert-url', (signal) => paybell().webhooks.noticeUrl({ signal }));
+  return (
+    <Loaded response={response} what="alert URL">
+      {({ noticeUrl }) => <AlertCard noticeUrl={noticeUrl} reload={response.reload} />}
+    </Loaded>
+  );
+}
+
+const ON = { tone: 'good', icon: 'check', label: 'On' } as const;
+const OFF = { tone: 'warning', icon: 'alert', label: 'Off' } as const;
+
+type CardProps = { noticeUrl: string | null; reload: () => Promise<void> };
+
+function AlertCard({ noticeUrl, reload }: CardProps) {
+  const path = '/webhooks/notice-url';
   return (
     <div class="stack settings-narrow">
-      <section class="card settings-card">
-        <div class="settings-head">
-          <h2>Alert URL</h2>
-          {data.noticeUrl === null ? (
-            <Badge tone="warning" icon="alert">
-              Off
-            </Badge>
-          ) : (
-            <Badge tone="good" icon="check">
-              On
-            </Badge>
-          )}
-        </div>
+      <Section title="Alert URL" isCard actions={<Badge {...(noticeUrl === null ? OFF : ON)} />}>
         <p class="muted">Paybell sends an alert to this URL, signed and retried like any other request:</p>
         <ul class="alert-kinds">
           <li>
@@ -40,17 +42,11 @@ export function AlertUrl() {
             <code>webhook.suspended</code> when Paybell stops sending to a webhook
           </li>
         </ul>
-        <UrlForm key={data.noticeUrl} current={data.noticeUrl} reload={reload} />
-      </section>
-      <details>
-        <summary>Equivalent API requests</summary>
-        <Curl path="/webhooks/notice-url" />
-        <Curl
-          method="PUT"
-          path="/webhooks/notice-url"
-          body={{ noticeUrl: 'https://example.com/hooks/paybell-alerts' }}
-        />
-      </details>
+        <UrlForm key={noticeUrl} current={noticeUrl} reload={reload} />
+      </Section>
+      <ApiRequests
+        commands={[{ path }, { method: 'PUT', path, body: { noticeUrl: 'https://example.com/hooks/paybell-alerts' } }]}
+      />
     </div>
   );
 }
@@ -72,23 +68,16 @@ function UrlForm({ current, reload }: { current: string | null; reload: () => Pr
   return (
     <>
       {problem !== null && error === null ? <ProblemAlert problem={problem} /> : null}
-      <Field
+      <TextField
         label="URL"
         error={error}
         hint="Use another host than those of your endpoints, so that an outage does not stop its own alert."
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            inputmode="url"
-            class="mono"
-            placeholder="https://example.com/hooks/paybell-alerts"
-            value={url}
-            onInput={(event) => setUrl(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+        inputmode="url"
+        class="mono"
+        placeholder="https://example.com/hooks/paybell-alerts"
+        value={url}
+        onInput={(event) => setUrl(event.currentTarget.value)}
+      />
       <div class="actions">
         <ActionButton
           needs="webhooks:write"

@@ -1,8 +1,9 @@
 import type { FunctionComponent } from 'preact';
-import { Icon, type IconName } from '../../components/icon.tsx';
+import type { IconName } from '../../components/icon.tsx';
+import { Tabs } from '../../components/view/tabs.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
-import { Link, urlFor, useRoute } from '../../router.tsx';
+import { urlFor, useRoute } from '../../router.tsx';
 import { AlertUrl } from './alert-url.tsx';
 import { AuditLog } from './audit/index.tsx';
 import { ApiKeys } from './keys/index.tsx';
@@ -25,19 +26,14 @@ export function Settings() {
   return (
     <>
       <ViewHead title="Settings" description="Who has access, who is alerted, and who changed what." />
-      <nav class="tabs settings-tabs" aria-label="Sections">
-        {Object.entries(SECTIONS).map(([name, { label, icon }]) => (
-          <Link
-            key={name}
-            to={urlFor(DASHBOARD_PATHS.settings, { section: name === 'keys' ? null : name })}
-            class="tab"
-            aria-current={name === current ? 'page' : undefined}
-          >
-            <Icon name={icon} size={12} />
-            {label}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="Sections"
+        class="settings-tabs"
+        tabs={Object.entries(SECTIONS).map(([name, { label, icon }]) => {
+          const to = urlFor(DASHBOARD_PATHS.settings, { section: name === 'keys' ? null : name });
+          return { to, label, icon, isChosen: name === current };
+        })}
+      />
       <Content key={current} />
     </>
   );

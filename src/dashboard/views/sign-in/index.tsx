@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type ApiProblem, asProblem, clientFor } from '../../api.ts';
-import { Field } from '../../components/field.tsx';
 import { Icon, LogoMark } from '../../components/icon.tsx';
+import { Form, TextField, textIn } from '../../components/inputs.tsx';
 import { ProblemAlert } from '../../components/view/states.tsx';
 import { useObservable } from '../../observable.ts';
 import { type Session, signIn, signOutReason } from '../../session.ts';
@@ -12,8 +12,7 @@ export function SignIn() {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
 
-  const submit = async (form: HTMLFormElement) => {
-    const given = new FormData(form);
+  const submit = async (given: FormData) => {
     const credentials = { entityId: textIn(given, 'entityId'), apiKey: textIn(given, 'apiKey') };
     setBusy(true);
     const rejection = await verifyCredentials(credentials);
@@ -24,13 +23,7 @@ export function SignIn() {
 
   return (
     <main class="sign-in">
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(event.currentTarget);
-        }}
-      >
+      <Form class="card" onSubmit={(form) => void submit(form)}>
         <LogoMark size={40} />
         <h1>Sign in to Paybell</h1>
         <p class="muted">Your credentials stay in this browser.</p>
@@ -41,24 +34,24 @@ export function SignIn() {
           </p>
         )}
         {problem === null ? null : <ProblemAlert problem={problem} />}
-        <Field label="Entity ID" hint="An entity is a tenant: it owns webhooks, events and API keys.">
-          {(control) => (
-            <input {...control} name="entityId" class="mono" required placeholder="ent_…" autocomplete="username" />
-          )}
-        </Field>
-        <Field label="API key">
-          {(control) => (
-            <input
-              {...control}
-              name="apiKey"
-              class="mono"
-              type="password"
-              required
-              placeholder="pbk_…"
-              autocomplete="current-password"
-            />
-          )}
-        </Field>
+        <TextField
+          label="Entity ID"
+          hint="An entity is a tenant: it owns webhooks, events and API keys."
+          name="entityId"
+          class="mono"
+          required
+          placeholder="ent_…"
+          autocomplete="username"
+        />
+        <TextField
+          label="API key"
+          name="apiKey"
+          class="mono"
+          type="password"
+          required
+          placeholder="pbk_…"
+          autocomplete="current-password"
+        />
         <label class="check">
           <input type="checkbox" name="remember" />
           <span>Stay signed in after this tab is closed</span>
@@ -70,13 +63,9 @@ export function SignIn() {
           Paybell prints both on its first start. A colleague can create a key for you under Settings, or the operator
           with <code>paybell keys create --entity &lt;id&gt;</code>.
         </p>
-      </form>
+      </Form>
     </main>
   );
-}
-
-function textIn(form: FormData, name: string): string {
-  return String(form.get(name) ?? '').trim();
 }
 
 /** Null if the credentials are valid. Every key may ask what it may do. */

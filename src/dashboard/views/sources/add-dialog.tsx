@@ -1,31 +1,39 @@
 import { useState } from 'preact/hooks';
 import type { Chain } from '../../../client/chain/chains.ts';
+import { rulesOf } from '../../../domain/chain/families/families.ts';
+import { isPractice, PRACTICE_ADDRESS } from '../../../domain/chain/practice.ts';
 import { listedTokens } from '../../../domain/chain/tokens.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { type ApiProblem, inputError, paybell } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { SelectField, TextField } from '../../components/inputs.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { Badge } from '../../components/values/badge.tsx';
-import { Curl } from '../../components/values/copy.tsx';
+import { ApiRequests } from '../../components/view/api-requests.tsx';
 import { CHAIN_STATES } from '../overview/network-words.ts';
+import { RecentPayments } from './recent-payments.tsx';
 
 const OTHER_TOKEN = 'other';
 const FIELDS = ['networkId', 'contract', 'where'];
 
 type AddProps = { chains: readonly Chain[]; onAdded: () => void; onClose: () => void };
 
-/** Adds a source of token transfers in three steps: the network with its nodes, the token, and the receiving addresses. */
+/**
+ * Adds a source of token transfers in three steps: the network with its nodes, the token, and the receiving addresses. The last
+ * step shows the payments that the source would have reported.
+ */
 export function AddSourceDialog({ chains, onAdded, onClose }: AddProps) {
   const [networkId, setNetworkId] = useState(chains[0]?.networkId ?? 0);
   const [chosen, setChosen] = useState<string | null>(null);
   const [typed, setTyped] = useState('');
-  const [text, setText] = useState('');
+  const [text, setText] = useState(isPractice(networkId) ? PRACTICE_ADDRESS : '');
   const tokens = listedTokens(networkId);
   const token = chosen ?? tokens[0]?.address ?? OTHER_TOKEN;
   const contract = token === OTHER_TOKEN ? typed.trim() : token;
   const addresses = text.split(/[\s,]+/).filter((address) => address !== '');
-  const source = { networkId, preset: 'erc20' as const, contract, where: { to: addresses } };
+  const [preset = 'erc20'] = rulesOf(networkId).presets;
+  const source = { networkId, preset, contract, where: { to: addresses } };
 
   const add = async () => {
     await paybell().sources.create(source);
@@ -56,7 +64,11 @@ export function AddSourceDialog({ chains, onAdded, onClose }: AddProps) {
           <Field
             label="3. Receiving addresses"
             error={inputError(problem, 'where')}
-            hint="One address in each line. Paybell reports transfers of the token to any of them."
+            hint={
+              isPractice(networkId)
+                ? 'One address in each line: yours, or the one that is filled in. Each gets a practice payment every 20 seconds.'
+                : 'One address in each line. Paybell reports transfers of the token to any of them.'
+            }
           >
             {(control) => (
               <textarea
@@ -71,10 +83,8 @@ export function AddSourceDialog({ chains, onAdded, onClose }: AddProps) {
               />
             )}
           </Field>
-          <details>
-            <summary>Equivalent API request</summary>
-            <Curl method="POST" path="/sources" body={source} />
-          </details>
+          <RecentPayments {...{ networkId, contract, addresses }} />
+          <ApiRequests commands={[{ method: 'POST', path: '/sources', body: source }]} />
         </>
       )}
     </FormDialog>
@@ -93,23 +103,16 @@ function NetworkStep({ chains, networkId, problem, onChange }: NetworkStepProps)
   const chain = chains.find((each) => each.networkId === networkId);
   return (
     <>
-      <Field label="1. Network" error={inputError(problem, 'networkId')}>
-        {(control) => (
-          <select {...control} value={networkId} onChange={(event) => onChange(Number(event.currentTarget.value))}>
-            {chains.map((each) => (
-              <option key={each.networkId} value={each.networkId}>
-                {networkName(each.networkId)} ({each.networkId})
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="1. Network"
+        error={inputError(problem, 'networkId')}
+        value={String(networkId)}
+        options={chains.map((each) => [each.networkId, `${networkName(each.networkId)} (${each.networkId})`] as const)}
+        onChoose={(chosen) => onChange(Number(chosen))}
+      />
       {chain === undefined ? null : (
         <p class="small" role="status">
-          <Badge tone={CHAIN_STATES[chain.state].tone} icon={CHAIN_STATES[chain.state].icon}>
-            {CHAIN_STATES[chain.state].label}
-          </Badge>{' '}
-          {nodesText(chain)} {chain.reason}
+          <Badge {...CHAIN_STATES[chain.state]} /> {nodesText(chain)} {chain.reason}
         </p>
       )}
     </>
@@ -135,33 +138,28 @@ function TokenStep({ tokens, token, typed, setTyped, problem, onChange }: TokenS
   const error = inputError(problem, 'contract');
   return (
     <>
-      <Field label="2. Token" error={token === OTHER_TOKEN ? null : error}>
-        {(control) => (
-          <select {...control} value={token} onChange={(event) => onChange(event.currentTarget.value)}>
-            {tokens.map(({ symbol, address }) => (
-              <option key={address} value={address}>
-                {symbol}
-              </option>
-            ))}
-            <option value={OTHER_TOKEN}>Another token, by its address</option>
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="2. Token"
+        error={token === OTHER_TOKEN ? null : error}
+        value={token}
+        options={[
+          ...tokens.map(({ symbol, address }) => [address, symbol] as const),
+          [OTHER_TOKEN, 'Another token, by its address'],
+        ]}
+        onChoose={onChange}
+      />
       {token === OTHER_TOKEN ? (
-        <Field label="Token address" error={error} hint="The address of the contract. A symbol proves nothing.">
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              class="mono"
-              required
-              spellcheck={false}
-              placeholder="0x…"
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Token address"
+          error={error}
+          hint="The address of the contract. A symbol proves nothing."
+          class="mono"
+          required
+          spellcheck={false}
+          placeholder="0x…"
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
       ) : null}
     </>
   );

@@ -24,6 +24,12 @@ export function AddSource({ networkId, isPrimary = false, onAdded }: AddProps) {
         <Icon name="plus" size={14} />
         Add an address
       </ActionButton>
+      {data !== null && data.chains.length === 0 ? (
+        <p class="muted small">
+          This server follows no network. The operator names nodes in the setting <code>CHAIN_RPC</code>, or sets it to{' '}
+          <code>practice</code> to try payments without a node.
+        </p>
+      ) : null}
       {isOpen ? <AddSourceDialog chains={chains} onAdded={onAdded} onClose={() => setIsOpen(false)} /> : null}
     </>
   );

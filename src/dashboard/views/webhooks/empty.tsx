@@ -1,9 +1,7 @@
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
 import { Curl } from '../../components/values/copy.tsx';
 import { Empty } from '../../components/view/states.tsx';
-import { clearFilters } from './filters.tsx';
 
 const FIRST_REGISTRATION = {
   postUrl: 'https://example.com/hooks/paybell',
@@ -21,19 +19,6 @@ export function NoWebhooks({ register }: { register: () => void }) {
       </ActionButton>
       <p>Or use the API:</p>
       <Curl method="POST" path="/webhooks/classic" body={FIRST_REGISTRATION} />
-    </Empty>
-  );
-}
-
-/** There are webhooks, but none on this page or for these filters. */
-export function NoMatches({ total, limit }: { total: number; limit: number }) {
-  if (total > 0) return <PastTheEnd total={total} limit={limit} />;
-  return (
-    <Empty icon="search" title="No matching webhooks">
-      <p>No webhook matches these filters.</p>
-      <button type="button" class="button" onClick={clearFilters}>
-        Show all webhooks
-      </button>
     </Empty>
   );
 }

@@ -1,6 +1,7 @@
 import type { Coverage } from '../../../client/webhooks.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
+import { countOf } from '../../components/values/count-text.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 
@@ -17,9 +18,7 @@ export function SuspendedBanner({ coverage }: { coverage: Coverage | null }) {
     <p class="alert alert-warning">
       <Icon name="pause" />
       <span>
-        <strong>
-          {total} {total === 1 ? 'webhook is' : 'webhooks are'} suspended.
-        </strong>{' '}
+        <strong>{countOf(total, 'webhook is', 'webhooks are')} suspended.</strong>{' '}
         {total === 1
           ? 'Its deliveries are held until you resume it'
           : 'Their deliveries are held until you resume them'}

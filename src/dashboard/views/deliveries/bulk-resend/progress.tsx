@@ -1,12 +1,12 @@
 import type { Redelivery } from '../../../../client/deliveries.ts';
 import { paybell } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
+import { countText } from '../../../components/values/count-text.ts';
 import { ProblemAlert } from '../../../components/view/states.tsx';
 import { usePolling } from '../../../live.ts';
 import { changeQuery } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
 
-const number = new Intl.NumberFormat();
 const POLL_MS = 1_000;
 /** All were sent, and some failed and are retried by their schedule. */
 const RETRIES_POLL_MS = 10_000;
@@ -48,13 +48,13 @@ function Counts({ redelivery }: { redelivery: Redelivery }) {
   return (
     <p class="small number">
       <strong>
-        {number.format(sent)} of {number.format(totalResults)} sent
+        {countText(sent)} of {countText(totalResults)} sent
       </strong>
-      , {number.format(delivered)} delivered,{' '}
-      <span class={failed === 0 ? '' : 'error-text'}>{number.format(failed)} failed</span>
-      {waiting === 0 ? null : `, ${number.format(waiting)} waiting for an attempt`}
+      , {countText(delivered)} delivered,{' '}
+      <span class={failed === 0 ? '' : 'error-text'}>{countText(failed)} failed</span>
+      {waiting === 0 ? null : `, ${countText(waiting)} waiting for an attempt`}
       {skipped === 0 ? null : (
-        <span class="muted">, {number.format(skipped)} skipped (webhook deleted or suspended, or event retracted)</span>
+        <span class="muted">, {countText(skipped)} skipped (webhook deleted or suspended, or event retracted)</span>
       )}
     </p>
   );

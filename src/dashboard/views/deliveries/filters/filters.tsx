@@ -1,62 +1,47 @@
 import type { DeliveryCounts } from '../../../../client/deliveries.ts';
 import type { ApiProblem } from '../../../api.ts';
-import { Icon } from '../../../components/icon.tsx';
+import { ClearButton } from '../../../components/lists/filters.tsx';
+import { TimePresets } from '../../../components/lists/time-presets.tsx';
+import type { ListState } from '../../../components/lists/use-list.ts';
 import { SearchField } from '../../../components/search/search-field.tsx';
-import { changeQuery } from '../../../router.tsx';
-import { FILTER_NAMES, FilterFields, type FilterName, type FilterValues } from './filter-fields.tsx';
+import { FilterFields } from './filter-fields.tsx';
 import { StatusTabs } from './status-tabs.tsx';
-import { TimePresets } from './time-presets.tsx';
 
 type FiltersProps = {
-  query: URLSearchParams;
-  values: FilterValues;
+  list: ListState;
+  payload: string | null;
   counts: DeliveryCounts | null;
   /** Whether the list of these filters is loading. */
   busy: boolean;
   problem: ApiProblem | null;
 };
 
-const NO_FILTERS = Object.fromEntries([...FILTER_NAMES, 'payload', 'range'].map((name) => [name, null]));
-
-export function clearFilters(): void {
-  changeQuery({ ...NO_FILTERS, page: null });
-}
-
-/** What has a place of its own above the collapsed filters. */
-const ALWAYS_VISIBLE: readonly FilterName[] = ['status', 'q'];
-const TIMES: readonly FilterName[] = ['since', 'until'];
+/** Filters that have their own place above the collapsed ones. */
+const ALWAYS_VISIBLE = ['status', 'q'];
+const TIMES = ['since', 'until'];
 
 /** Search, time range and status are always visible; the other filters are collapsed until one of them is set. */
-export function DeliveryFilters({ query, values, counts, busy, problem }: FiltersProps) {
-  const range = query.get('range');
-  const payload = query.get('payload');
-  const active = FILTER_NAMES.filter((name) => values[name] !== undefined);
-  const collapsed = active.filter(
-    (name) => !ALWAYS_VISIBLE.includes(name) && !(range !== null && TIMES.includes(name)),
-  ).length;
-  // A date of one's own takes the place of a range.
-  const change = (name: FilterName, value: string) =>
-    changeQuery({ ...(TIMES.includes(name) && { range: null }), [name]: value, page: null });
+export function DeliveryFilters({ list, payload, counts, busy, problem }: FiltersProps) {
+  const { query, filters } = list;
+  const visible = query.has('range') ? [...ALWAYS_VISIBLE, ...TIMES] : ALWAYS_VISIBLE;
+  const collapsed = Object.keys(filters).filter((name) => !visible.includes(name)).length;
   return (
     <search class="delivery-filters">
       <div class="filters">
         <SearchField
-          q={values.q}
+          q={filters.q}
           payload={payload}
           placeholder="ID of a transfer or event, transaction, URL or host"
           {...{ busy, problem }}
         />
-        <TimePresets range={range} since={values.since} until={values.until} />
+        <TimePresets list={list} />
       </div>
-      <StatusTabs query={query} chosen={values.status ?? ''} counts={counts} />
+      <StatusTabs query={query} chosen={filters.status ?? ''} counts={counts} />
       <details class="more-filters" open={collapsed > 0}>
         <summary>Filter by event, network, ID or time{collapsed === 0 ? '' : ` (${collapsed} active)`}</summary>
         <div class="filters">
-          <FilterFields values={values} onChange={change} problem={problem} />
-          <button type="button" class="button" disabled={active.length === 0} onClick={clearFilters}>
-            <Icon name="cross" size={14} />
-            Clear
-          </button>
+          <FilterFields of={list} problem={problem} />
+          <ClearButton {...list} />
         </div>
       </details>
     </search>

@@ -1,12 +1,12 @@
 import type { DeliveryCounts } from '../../../../client/deliveries.ts';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../../domain/attempt.ts';
-import { Icon } from '../../../components/icon.tsx';
+import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
+import { countText } from '../../../components/values/count-text.ts';
+import { type Tab, Tabs } from '../../../components/view/tabs.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
-import { Link, urlFor } from '../../../router.tsx';
+import { urlFor } from '../../../router.tsx';
 import { STATUS_DISPLAY } from '../delivery-status.tsx';
 
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
-const exact = new Intl.NumberFormat();
 
 /** A tab has no room for more digits. Its tooltip has all of them. */
 const COMPACT_FROM = 100_000;
@@ -17,41 +17,24 @@ export function StatusTabs({ query, chosen, counts }: TabsProps) {
   const values = Object.fromEntries(query);
   const urlOf = (status: string | null) =>
     urlFor(DASHBOARD_PATHS.deliveries, { ...values, status, page: null, delivery: null });
-  return (
-    <nav class="tabs" aria-label="Status">
-      <Link to={urlOf(null)} class="tab" aria-current={chosen === '' ? 'page' : undefined}>
-        All
-        <Count count={counts?.total} />
-      </Link>
-      {DELIVERY_STATUSES.map((status) => (
-        <Link
-          key={status}
-          to={urlOf(status)}
-          class={tabClass(status, counts)}
-          title={STATUS_DISPLAY[status].description}
-          aria-current={chosen === status ? 'page' : undefined}
-        >
-          <Icon name={STATUS_DISPLAY[status].icon} size={12} />
-          {STATUS_DISPLAY[status].label}
-          <Count count={counts?.[status]} />
-        </Link>
-      ))}
-    </nav>
-  );
-}
-
-/** What needs someone is coloured, because it is easily missed among large numbers of others. */
-function tabClass(status: DeliveryStatus, counts: DeliveryCounts | null): string {
-  const { tone } = STATUS_DISPLAY[status];
-  const needsSomeone = (tone === 'bad' || tone === 'warning') && (counts?.[status] ?? 0) > 0;
-  return needsSomeone ? `tab tab-${tone}` : 'tab';
+  const tabs = DELIVERY_STATUSES.map((status): Tab => {
+    const { label, tone, icon, description } = STATUS_DISPLAY[status];
+    // Deliveries that need someone are coloured, because they are easily missed among large numbers of others.
+    const needsSomeone = (tone === 'bad' || tone === 'warning') && (counts?.[status] ?? 0) > 0;
+    return {
+      ...{ to: urlOf(status), label, icon, title: description, isChosen: chosen === status },
+      ...{ tone: needsSomeone ? tone : null, count: <Count count={counts?.[status]} /> },
+    };
+  });
+  const all: Tab = { to: urlOf(null), label: 'All', isChosen: chosen === '', count: <Count count={counts?.total} /> };
+  return <Tabs label="Status" tabs={[all, ...tabs]} />;
 }
 
 function Count({ count }: { count: number | undefined }) {
   if (count === undefined) return null;
   return (
-    <span class="tab-count number" title={exact.format(count)}>
-      {count < COMPACT_FROM ? exact.format(count) : compact.format(count)}
+    <span class="tab-count number" title={countText(count)}>
+      {count < COMPACT_FROM ? countText(count) : compact.format(count)}
     </span>
   );
 }

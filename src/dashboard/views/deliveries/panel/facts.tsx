@@ -1,74 +1,59 @@
 import type { DeliveryDetail } from '../../../../client/deliveries.ts';
 import { paybell } from '../../../api.ts';
-import { CopyButton } from '../../../components/values/copy.tsx';
+import { countText } from '../../../components/values/count-text.ts';
+import { CopiedId, Facts } from '../../../components/values/facts.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { UrlText } from '../../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
-import { NoFinality } from './fact/no-finality.tsx';
+import { useNoFinality } from './fact/no-finality.ts';
 
-const number = new Intl.NumberFormat();
-
-export function Facts({ delivery }: { delivery: DeliveryDetail }) {
+export function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   const { deliveryId, eventId, webhookId, networkId, postUrl, sequence, endpointId, supersededBy, factId, kind } =
     delivery;
-  return (
-    <dl class="facts">
-      {supersededBy === null ? null : <SupersededBy eventId={supersededBy} />}
-      <dt>Endpoint</dt>
-      <dd>
-        <UrlText url={postUrl} />
-      </dd>
-      <dt>Network</dt>
-      <dd>
-        <Network networkId={networkId} />
-      </dd>
-      {factId === null && kind === 'event' ? <NoFinality networkId={networkId} /> : null}
-      {sequence === null ? null : (
-        <>
-          <dt title="Sent as the paybell-sequence header">Number</dt>
-          <dd class="number">
-            {number.format(sequence)} <span class="muted">of endpoint</span>{' '}
-            <code>
-              <Link to={urlFor(DASHBOARD_PATHS.endpoints, { postUrl })}>{endpointId}</Link>
-            </code>
-          </dd>
-        </>
-      )}
-      <Id name="Delivery" id={deliveryId} description="Sent as the webhook-id header" />
-      <Id name="Event" id={eventId} to={urlFor(DASHBOARD_PATHS.deliveries, { eventId, delivery: deliveryId })} />
-      <Id name="Webhook" id={webhookId} to={urlFor(DASHBOARD_PATHS.webhooks, { webhookId })} />
-    </dl>
+  const noFinality = useNoFinality(factId === null && kind === 'event' ? networkId : null);
+  const number = (
+    <span class="number" title="Sent as the paybell-sequence header">
+      {countText(sequence)} <span class="muted">of endpoint</span>{' '}
+      <code>
+        <Link to={urlFor(DASHBOARD_PATHS.endpoints, { postUrl })}>{endpointId}</Link>
+      </code>
+    </span>
   );
-}
-
-/** With the kind of that event, unless it is past the retention period. */
-function SupersededBy({ eventId }: { eventId: string }) {
-  const { data } = useResponse(eventId, (signal) => paybell().events.get(eventId, { signal }));
   return (
-    <Id
-      name="Superseded by"
-      id={eventId}
-      kind={data?.event}
-      description="The event that made this delivery unnecessary"
-      to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}
+    <Facts
+      of={{
+        'Superseded by': supersededBy === null ? null : <SupersededBy eventId={supersededBy} />,
+        Endpoint: <UrlText url={postUrl} />,
+        Network: <Network networkId={networkId} />,
+        Finality: noFinality === null ? null : <span class="muted">{noFinality}</span>,
+        Number: sequence === null ? null : number,
+        Delivery: <CopiedId id={deliveryId} what="delivery ID" title="Sent as the webhook-id header" />,
+        Event: (
+          <CopiedId id={eventId} what="event ID">
+            <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId, delivery: deliveryId })}>{eventId}</Link>
+          </CopiedId>
+        ),
+        Webhook: (
+          <CopiedId id={webhookId} what="webhook ID">
+            <Link to={urlFor(DASHBOARD_PATHS.webhooks, { webhookId })}>{webhookId}</Link>
+          </CopiedId>
+        ),
+      }}
     />
   );
 }
 
-type IdProps = { name: string; id: string; kind?: string | undefined; to?: string; description?: string };
-
-function Id({ name, id, kind, to, description }: IdProps) {
+/** The event that made the delivery unnecessary, with its kind unless it is past the retention period. */
+function SupersededBy({ eventId }: { eventId: string }) {
+  const { data } = useResponse(eventId, (signal) => paybell().events.get(eventId, { signal }));
   return (
     <>
-      <dt title={description}>{name}</dt>
-      <dd class="id">
-        <span class="cut">
-          {kind} <code>{to === undefined ? id : <Link to={to}>{id}</Link>}</code>
-        </span>
-        <CopyButton text={id} label={`Copy ${name.toLowerCase()} ID`} compact />
-      </dd>
+      {data?.event}{' '}
+      <CopiedId id={eventId} what="superseded by ID">
+        <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>{eventId}</Link>
+      </CopiedId>
     </>
   );
 }

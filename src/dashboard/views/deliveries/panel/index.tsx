@@ -1,24 +1,36 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { DeliveryDetail } from '../../../../client/deliveries.ts';
+import { paybell } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
-import { Curl } from '../../../components/values/copy.tsx';
 import { JsonText } from '../../../components/values/json-text.tsx';
-import { Failure, Loading } from '../../../components/view/states.tsx';
+import { ApiRequests } from '../../../components/view/api-requests.tsx';
+import { Loaded } from '../../../components/view/loaded.tsx';
+import { useLiveResponse } from '../../../live.ts';
 import { changeQuery } from '../../../router.tsx';
 import { KindBadge } from '../delivery-kind.tsx';
 import { STATUS_DISPLAY, StatusBadge } from '../delivery-status.tsx';
 import { RetractedBadge, RetractionBadge } from '../retraction.tsx';
+import { Waiting } from '../waiting.tsx';
 import { LastResponse } from './attempt/last-response.tsx';
+import { Attempts } from './attempts.tsx';
 import { FactSection } from './fact/index.tsx';
-import { Facts } from './facts.tsx';
+import { DeliveryFacts } from './facts.tsx';
 import { ResendButton } from './resend-button.tsx';
 import { RetractionAlert } from './retraction-alert.tsx';
-import { Timeline } from './timeline.tsx';
-import { useDelivery } from './use-delivery.ts';
+
+const POLL_MS = 2_000;
 
 /** One delivery next to the list: its attempts with their responses, the next attempt, and its body. */
-export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: boolean }) {
-  const { data, problem, reload } = useDelivery(deliveryId, live);
+export function DeliveryPanel({ deliveryId }: { deliveryId: string }) {
+  // The browser revalidates by ETag, so an unchanged delivery is a 304 without a body.
+  const response = useLiveResponse(
+    deliveryId,
+    (signal) => paybell().deliveries.get(deliveryId, { signal }),
+    POLL_MS,
+    (delivery) => delivery !== null,
+  );
+  // While the next delivery loads, the previous one must not be shown as if it were it.
+  const data = response.data?.deliveryId === deliveryId ? response.data : null;
   const heading = useFocusOnOpening(deliveryId, data !== null);
   return (
     <aside class="card panel" aria-label="Delivery details">
@@ -40,13 +52,9 @@ export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: 
           <Icon name="cross" />
         </button>
       </header>
-      {data !== null ? (
-        <Details delivery={data} live={live} reload={reload} />
-      ) : problem !== null ? (
-        <Failure problem={problem} reload={reload} />
-      ) : (
-        <Loading what="delivery" />
-      )}
+      <Loaded response={{ ...response, data }} what="delivery">
+        {(delivery) => <Details delivery={delivery} reload={response.reload} />}
+      </Loaded>
     </aside>
   );
 }
@@ -76,10 +84,10 @@ function useFocusOnOpening(deliveryId: string, loaded: boolean) {
   return heading;
 }
 
-type DetailsProps = { delivery: DeliveryDetail; live: boolean; reload: () => Promise<void> };
+type DetailsProps = { delivery: DeliveryDetail; reload: () => Promise<void> };
 
-function Details({ delivery, live, reload }: DetailsProps) {
-  const { status, kind, deliveryId, eventId, event, networkId, body, retractedBy, factId } = delivery;
+function Details({ delivery, reload }: DetailsProps) {
+  const { status, kind, deliveryId, eventId, event, networkId, body, retractedBy, factId, waitsFor } = delivery;
   return (
     <div class="panel-body">
       <div class="panel-state">
@@ -87,23 +95,25 @@ function Details({ delivery, live, reload }: DetailsProps) {
         <KindBadge kind={kind} />
         {retractedBy === null ? null : <RetractedBadge />}
         <RetractionBadge event={event} />
-        <span class="small muted">{STATUS_DISPLAY[status].description}</span>
+        {waitsFor === null ? <span class="small muted">{STATUS_DISPLAY[status].description}</span> : null}
       </div>
+      {waitsFor === null ? null : <Waiting delivery={delivery} waits={waitsFor} reload={reload} />}
       <RetractionAlert delivery={delivery} />
       <ResendButton delivery={delivery} reload={reload} />
       <LastResponse delivery={delivery} />
-      <Facts delivery={delivery} />
+      <DeliveryFacts delivery={delivery} />
       <section>
         <h3>Attempts</h3>
-        <Timeline delivery={delivery} />
+        <Attempts delivery={delivery} />
       </section>
-      {factId === null ? null : <FactSection {...{ factId, networkId, eventId, live }} />}
+      {factId === null ? null : <FactSection key={factId} {...{ factId, networkId, eventId }} />}
       <JsonText text={body} title="Request body" />
-      <details>
-        <summary>Equivalent API requests</summary>
-        <Curl path={`/deliveries/${deliveryId}`} />
-        <Curl method="POST" path={`/deliveries/${deliveryId}/redeliver`} />
-      </details>
+      <ApiRequests
+        commands={[
+          { path: `/deliveries/${deliveryId}` },
+          { method: 'POST', path: `/deliveries/${deliveryId}/redeliver` },
+        ]}
+      />
     </div>
   );
 }

@@ -1,20 +1,24 @@
 import { useState } from 'preact/hooks';
 import type { Delivery, DeliveryCounts } from '../../../../client/deliveries.ts';
-import { attemptErrorText } from '../../../../contract/attempt-error-text.ts';
 import { type ApiProblem, ownProblem, paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
+import { type Column, DataTable } from '../../../components/lists/data-table.tsx';
+import { countText } from '../../../components/values/count-text.ts';
 import { Network } from '../../../components/values/network.tsx';
+import { PayloadSummary } from '../../../components/values/payload-summary.tsx';
 import { Time } from '../../../components/values/time.tsx';
-import { Loading, NotShown, ProblemAlert } from '../../../components/view/states.tsx';
+import { PartProblem } from '../../../components/view/loaded.tsx';
+import { Section } from '../../../components/view/section.tsx';
+import { Loading } from '../../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { BulkResendDialog } from '../../deliveries/bulk-resend/dialog.tsx';
 import { StatusBadge } from '../../deliveries/delivery-status.tsx';
+import { LastResponse } from '../../deliveries/table.tsx';
 
 const SHOWN = 10;
-const number = new Intl.NumberFormat();
 
 /** `said` is the problem that the page says already. */
 type DeliveriesProps = {
@@ -32,83 +36,88 @@ export function EndpointDeliveries({ endpointId, counts, round, said }: Deliveri
     (signal) => paybell().deliveries.list({ endpointId, limit: SHOWN }, { signal }),
     round,
   );
-  const own = ownProblem(problem, said);
   const { retrying, failed } = counts ?? { retrying: 0, failed: 0 };
-  return (
-    <section class="endpoint-section" aria-labelledby="deliveries-heading">
-      <div class="section-head">
-        <h2 id="deliveries-heading">Newest deliveries</h2>
-        <div class="actions">
-          {retrying === 0 ? null : (
-            <ActionButton needs="deliveries:write" class="button button-small" onClick={() => setResending('retrying')}>
-              <Icon name="retry" size={12} />
-              Send {number.format(retrying)} retrying now
-            </ActionButton>
-          )}
-          {failed === 0 ? null : (
-            <ActionButton needs="deliveries:write" class="button button-small" onClick={() => setResending('failed')}>
-              <Icon name="retry" size={12} />
-              Resend failed
-            </ActionButton>
-          )}
-          <Link to={urlFor(DASHBOARD_PATHS.deliveries, { endpointId })} class="button button-small">
-            {data === null ? 'Show all' : `Show all ${number.format(data.totalResults)}`}
-          </Link>
-        </div>
-      </div>
-      {data === null && problem === null ? <Loading what="deliveries" /> : null}
-      {own === null ? null : own.permission === null ? (
-        <ProblemAlert problem={own} />
-      ) : (
-        <NotShown what="Deliveries" permission={own.permission} />
+  const resends = [
+    { status: 'retrying', count: retrying, text: `Send ${countText(retrying)} retrying now` },
+    { status: 'failed', count: failed, text: 'Resend failed' },
+  ] as const;
+  const actions = (
+    <div class="actions">
+      {resends.map(({ status, count, text }) =>
+        count === 0 ? null : (
+          <ActionButton
+            key={status}
+            needs="deliveries:write"
+            class="button button-small"
+            onClick={() => setResending(status)}
+          >
+            <Icon name="retry" size={12} />
+            {text}
+          </ActionButton>
+        ),
       )}
+      <Link to={urlFor(DASHBOARD_PATHS.reconciliation, { endpointId })} class="button button-small">
+        Reconcile a day
+      </Link>
+      <Link to={urlFor(DASHBOARD_PATHS.deliveries, { endpointId })} class="button button-small">
+        {data === null ? 'Show all' : `Show all ${countText(data.totalResults)}`}
+      </Link>
+    </div>
+  );
+  return (
+    <Section title="Newest deliveries" actions={actions}>
+      {data === null && problem === null ? <Loading what="deliveries" /> : null}
+      <PartProblem problem={ownProblem(problem, said)} what="Deliveries" />
       {data === null ? null : data.deliveries.length === 0 ? (
         <p class="muted small">Nothing was sent to this endpoint yet.</p>
       ) : (
-        <DeliveryRows endpointId={endpointId} deliveries={data.deliveries} />
+        <DataTable
+          name="endpoint-deliveries"
+          caption="Newest deliveries"
+          columns={columnsOf(endpointId)}
+          rows={data.deliveries}
+          keyOf={({ deliveryId }) => deliveryId}
+        />
       )}
       {resending === null ? null : (
         <BulkResendDialog initial={{ endpointId, status: resending }} onClose={() => setResending(null)} />
       )}
-    </section>
+    </Section>
   );
 }
 
-function DeliveryRows({ endpointId, deliveries }: { endpointId: string; deliveries: readonly Delivery[] }) {
-  return (
-    <div class="table-frame">
-      <table class="table endpoint-deliveries">
-        <caption class="visually-hidden">Newest deliveries</caption>
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Event</th>
-            <th scope="col" class="not-phone">
-              Last response
-            </th>
-            <th scope="col">Accepted</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map(({ deliveryId, status, event, networkId, lastStatusCode, lastError, dateCreated }) => (
-            <tr key={deliveryId}>
-              <td>
-                <StatusBadge status={status} />
-              </td>
-              <td>
-                <Link to={urlFor(DASHBOARD_PATHS.deliveries, { endpointId, delivery: deliveryId })}>{event}</Link>{' '}
-                <span class="small">
-                  <Network networkId={networkId} />
-                </span>
-              </td>
-              <td class="not-phone">{lastStatusCode ?? (lastError === null ? '–' : attemptErrorText(lastError))}</td>
-              <td>
-                <Time seconds={dateCreated} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+function columnsOf(endpointId: string): readonly Column<Delivery>[] {
+  return [
+    { name: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      name: 'event',
+      header: 'Event',
+      width: 'rest',
+      cell: ({ deliveryId, event, networkId, summary }) => (
+        <>
+          <div class="event-head">
+            <Link to={urlFor(DASHBOARD_PATHS.deliveries, { endpointId, delivery: deliveryId })}>{event}</Link>
+            <PayloadSummary summary={summary} />
+          </div>
+          <div class="small">
+            <Network networkId={networkId} />
+          </div>
+        </>
+      ),
+    },
+    {
+      name: 'response',
+      header: 'Last response',
+      width: '10rem',
+      narrow: { below: 'small' },
+      cell: (delivery) => <LastResponse delivery={delivery} />,
+    },
+    {
+      name: 'accepted',
+      header: 'Accepted',
+      width: '7.5rem',
+      narrowWidth: '6.5rem',
+      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
+    },
+  ];
 }

@@ -3,14 +3,15 @@ import type { EndpointDetail } from '../../../../client/endpoints.ts';
 import { isPermanent, paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { CopyButton } from '../../../components/values/copy.tsx';
+import { countOf } from '../../../components/values/count-text.ts';
+import { CopiedId } from '../../../components/values/facts.tsx';
 import { LiveSwitch } from '../../../components/view/live-switch.tsx';
-import { Failure, Loading, ProblemAlert } from '../../../components/view/states.tsx';
-import { ViewHead } from '../../../components/view/view-head.tsx';
+import { Loaded } from '../../../components/view/loaded.tsx';
+import { BackLink, ViewHead } from '../../../components/view/view-head.tsx';
 import { live, usePolling } from '../../../live.ts';
 import { useObservable } from '../../../observable.ts';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
-import { Link, useRoute } from '../../../router.tsx';
+import { useRoute } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { BulkResendProgress } from '../../deliveries/bulk-resend/progress.tsx';
 import { setPaused } from '../pausing.ts';
@@ -27,9 +28,8 @@ const POLL_MS = 5_000;
 /** One endpoint: its state, what was sent to it, its webhooks and its settings. */
 export function EndpointView({ endpointId }: { endpointId: string }) {
   const redelivery = useRoute().query.get('redelivery') || null;
-  const { data, problem, reload } = useResponse(endpointId, (signal) =>
-    paybell().endpoints.get(endpointId, { signal }),
-  );
+  const response = useResponse(endpointId, (signal) => paybell().endpoints.get(endpointId, { signal }));
+  const { data, problem, reload } = response;
   const on = useObservable(live);
   // Counts the polls, so that the sections below load again with each of them.
   const [round, setRound] = useState(0);
@@ -44,32 +44,27 @@ export function EndpointView({ endpointId }: { endpointId: string }) {
   });
   return (
     <>
-      <p class="back small">
-        <Link to={DASHBOARD_PATHS.endpoints}>
-          <Icon name="left" size={12} /> All endpoints
-        </Link>
-      </p>
+      <BackLink to={DASHBOARD_PATHS.endpoints} text="All endpoints" />
       <Head endpoint={data} reload={refresh} />
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="endpoint" /> : null}
-      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-      {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
-      {data === null ? null : (
-        <>
-          <Condition endpoint={data} />
-          <EndpointTiles endpoint={data} counts={counts} />
-          <div class="endpoint-columns">
-            <div class="stack">
-              <EndpointDeliveries endpointId={endpointId} counts={counts.data} round={round} said={problem} />
-              <EndpointWebhooks endpointId={endpointId} round={round} said={problem} reload={refresh} />
+      <Loaded response={response} what="endpoint">
+        {(endpoint) => (
+          <>
+            {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
+            <Condition endpoint={endpoint} />
+            <EndpointTiles endpoint={endpoint} counts={counts} />
+            <div class="endpoint-columns">
+              <div class="stack">
+                <EndpointDeliveries endpointId={endpointId} counts={counts.data} round={round} said={problem} />
+                <EndpointWebhooks endpointId={endpointId} round={round} said={problem} reload={refresh} />
+              </div>
+              <div class="stack">
+                <EndpointSettings endpoint={endpoint} />
+                <EndpointSecret endpoint={endpoint} reload={refresh} />
+              </div>
             </div>
-            <div class="stack">
-              <EndpointSettings endpoint={data} />
-              <EndpointSecret endpoint={data} reload={refresh} />
-            </div>
-          </div>
-        </>
-      )}
+          </>
+        )}
+      </Loaded>
     </>
   );
 }
@@ -98,6 +93,7 @@ function Head({ endpoint, reload }: { endpoint: EndpointDetail | null; reload: (
 
 const CONSEQUENCES = {
   active: null,
+  failing: null,
   paused: 'Its deliveries are held until you resume it.',
   suspended: 'The deliveries of its suspended webhooks are held until you resume those.',
 } as const;
@@ -110,13 +106,12 @@ function Condition({ endpoint }: { endpoint: EndpointDetail }) {
       {CONSEQUENCES[state] === null ? null : <span class="small muted">{CONSEQUENCES[state]}</span>}
       {oldestStuck === null ? null : (
         <span class="small">
-          {oldestStuck.waiting} {oldestStuck.waiting === 1 ? 'delivery waits' : 'deliveries wait'} behind the first of
-          agreement <code>{oldestStuck.agreementId}</code>.
+          {countOf(oldestStuck.waiting, 'delivery waits', 'deliveries wait')} behind the first of agreement{' '}
+          <code>{oldestStuck.agreementId}</code>.
         </span>
       )}
-      <span class="id small muted">
-        <code>{endpointId}</code>
-        <CopyButton text={endpointId} label="Copy the ID of the endpoint" compact />
+      <span class="small muted">
+        <CopiedId id={endpointId} what="the ID of the endpoint" />
       </span>
     </div>
   );

@@ -3,7 +3,8 @@ import type { Endpoint } from '../../../../client/endpoints.ts';
 import { paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { NotShown, ProblemAlert } from '../../../components/view/states.tsx';
+import { PartProblem } from '../../../components/view/loaded.tsx';
+import { Section } from '../../../components/view/section.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
@@ -20,29 +21,27 @@ export function EndpointSecret({ endpoint, reload }: { endpoint: Endpoint; reloa
   });
   const { data, problem } = own;
   return (
-    <section class="card endpoint-card" aria-labelledby="secret-heading">
-      <div class="section-head">
-        <h2 id="secret-heading">Signing secret</h2>
-        {secret === 'own' ? (
+    <Section
+      title="Signing secret"
+      isCard
+      actions={
+        secret === 'own' ? (
           <ActionButton needs="secrets:write" class="button button-small" onClick={() => setRotating(true)}>
             <Icon name="retry" size={12} />
             Rotate secret
           </ActionButton>
-        ) : null}
-      </div>
+        ) : null
+      }
+    >
       {secret === 'own' ? (
-        <p class="small">Requests to this endpoint are signed with a secret of its own.</p>
+        <p class="small">Requests to this endpoint are signed with its own secret.</p>
       ) : (
         <p class="small">
           Requests to this endpoint are signed with the <Link to={DASHBOARD_PATHS.secrets}>secrets of the entity</Link>.
-          In its settings you can give it a secret of its own.
+          Its settings can give it its own secret.
         </p>
       )}
-      {problem === null ? null : problem.permission === null ? (
-        <ProblemAlert problem={problem} />
-      ) : (
-        <NotShown what="Secrets" permission={problem.permission} />
-      )}
+      <PartProblem problem={problem} what="Secrets" />
       {(data ?? []).map((lifetime) => (
         <Lifetime key={lifetime.id} {...lifetime} only={data?.length === 1} />
       ))}
@@ -53,6 +52,6 @@ export function EndpointSecret({ endpoint, reload }: { endpoint: Endpoint; reloa
           onClose={() => setRotating(false)}
         />
       ) : null}
-    </section>
+    </Section>
   );
 }

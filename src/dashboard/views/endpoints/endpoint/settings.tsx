@@ -1,47 +1,34 @@
 import type { Endpoint } from '../../../../client/endpoints.ts';
-import { Curl } from '../../../components/values/copy.tsx';
+import { countOf, countText } from '../../../components/values/count-text.ts';
+import { Facts } from '../../../components/values/facts.tsx';
 import { Time } from '../../../components/values/time.tsx';
-
-const number = new Intl.NumberFormat();
+import { ApiRequests } from '../../../components/view/api-requests.tsx';
+import { Section } from '../../../components/view/section.tsx';
 
 /** What the endpoint was given. The values of headers are never returned. */
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const { endpointId, ordering, rateLimit, headerNames, clientCertificate, webhooks, dateCreated } = endpoint;
+  const path = `/endpoints/${endpointId}`;
+  const headers = headerNames.map((name) => (
+    <div key={name}>
+      <code>{name}</code> <span class="muted">value hidden</span>
+    </div>
+  ));
   return (
-    <section class="card endpoint-card" aria-labelledby="settings-heading">
-      <h2 id="settings-heading">Settings</h2>
-      <dl class="facts">
-        <dt>Ordering</dt>
-        <dd>
-          {ordering === 'agreement' ? 'By agreement: one event after another' : 'None: each event is sent at once'}
-        </dd>
-        <dt>Rate limit</dt>
-        <dd>{rateLimit === null ? 'None' : `${number.format(rateLimit)} requests per second`}</dd>
-        <dt>Headers</dt>
-        <dd>
-          {headerNames.length === 0
-            ? 'None'
-            : headerNames.map((name) => (
-                <div key={name}>
-                  <code>{name}</code> <span class="muted">value hidden</span>
-                </div>
-              ))}
-        </dd>
-        <dt>Client certificate</dt>
-        <dd>{clientCertificate === null ? 'None' : <Certificate {...clientCertificate} />}</dd>
-        <dt>Webhooks</dt>
-        <dd class="number">{number.format(webhooks)}</dd>
-        <dt>Created</dt>
-        <dd>
-          <Time seconds={dateCreated} />
-        </dd>
-      </dl>
-      <details>
-        <summary>Equivalent API requests</summary>
-        <Curl path={`/endpoints/${endpointId}`} />
-        <Curl method="PATCH" path={`/endpoints/${endpointId}`} body={{ paused: true }} />
-      </details>
-    </section>
+    <Section title="Settings" isCard>
+      <Facts
+        of={{
+          Ordering:
+            ordering === 'agreement' ? 'By agreement: one event after another' : 'None: each event is sent at once',
+          'Rate limit': rateLimit === null ? 'None' : `${countOf(rateLimit, 'request')} per second`,
+          Headers: headers.length === 0 ? 'None' : headers,
+          'Client certificate': clientCertificate === null ? 'None' : <Certificate {...clientCertificate} />,
+          Webhooks: countText(webhooks),
+          Created: <Time seconds={dateCreated} />,
+        }}
+      />
+      <ApiRequests commands={[{ path }, { method: 'PATCH', path, body: { paused: true } }]} />
+    </Section>
   );
 }
 

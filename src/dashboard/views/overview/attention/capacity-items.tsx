@@ -1,9 +1,10 @@
 import type { Delivery } from '../../../../client/deliveries.ts';
 import type { Stats } from '../../../../client/paybell.ts';
+import { countText } from '../../../components/values/count-text.ts';
 import { durationText } from '../../../components/values/duration-text.ts';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { urlFor } from '../../../router.tsx';
-import { bytesText, countText, shareText } from '../figures.ts';
+import { bytesText, shareText } from '../figures.ts';
 import { AttentionItem } from './item.tsx';
 
 /** Shorter delays are part of normal operation. */

@@ -1,6 +1,6 @@
+import { countOf, countText } from '../../../components/values/count-text.ts';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { urlFor } from '../../../router.tsx';
-import { countText } from '../figures.ts';
 import { AttentionItem } from './item.tsx';
 
 /** Events of the last day that were sent to no one. */
@@ -9,10 +9,8 @@ export function MissedItem({ events }: { events: number }) {
   const to = urlFor(DASHBOARD_PATHS.events, { matched: 'false', range: '1d' });
   return (
     <AttentionItem tone="warning" icon="events" action={{ label: 'Show these events', to }}>
-      <strong>
-        {countText(events)} {events === 1 ? 'event' : 'events'}
-      </strong>{' '}
-      of the last day reached no webhook and {events === 1 ? 'was' : 'were'} not sent.
+      <strong>{countOf(events, 'event')}</strong> of the last day reached no webhook and {events === 1 ? 'was' : 'were'}{' '}
+      not sent.
     </AttentionItem>
   );
 }
@@ -29,10 +27,8 @@ export function FailedItem({ inPeriod, now, period }: FailedProps) {
   const to = urlFor(DASHBOARD_PATHS.deliveries, { status: 'failed' });
   return (
     <AttentionItem tone="bad" icon="cross" action={{ label: `Show ${countText(now)} failed`, to }}>
-      <strong>
-        {countText(inPeriod)} {inPeriod === 1 ? 'delivery' : 'deliveries'}
-      </strong>{' '}
-      failed for good in {period}. {countText(now)} {now === 1 ? 'is' : 'are'} failed now and can be resent.
+      <strong>{countOf(inPeriod, 'delivery', 'deliveries')}</strong> failed for good in {period}.{' '}
+      {countOf(now, 'is', 'are')} failed now and can be resent.
     </AttentionItem>
   );
 }

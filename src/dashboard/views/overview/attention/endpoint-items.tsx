@@ -1,9 +1,9 @@
 import type { Endpoint, EndpointList } from '../../../../client/endpoints.ts';
+import { lastFailureText } from '../../../../contract/endpoints/last-failure.ts';
+import { countOf, countText } from '../../../components/values/count-text.ts';
 import { Moment } from '../../../components/values/time.tsx';
 import { DASHBOARD_PATHS, endpointPath } from '../../../paths.ts';
 import { urlFor } from '../../../router.tsx';
-import { lastFailureText } from '../../endpoints/last-failure.ts';
-import { countText } from '../figures.ts';
 import { AttentionItem } from './item.tsx';
 import type { UnhealthyEndpoints } from './use-attention.ts';
 
@@ -15,7 +15,7 @@ export function EndpointItems({ suspended, failing }: UnhealthyEndpoints) {
           <strong>{nameOf(endpoint)}</strong> {suspendedText(endpoint)}. {waitingText(endpoint.waiting, 'held')}
         </AttentionItem>
       ))}
-      <Others list={suspended} state="suspended" word="suspended" />
+      <Others list={suspended} state="suspended" />
       {failing.endpoints.map((endpoint) => (
         <AttentionItem key={endpoint.endpointId} tone="bad" icon="alert" action={toEndpoint(endpoint)}>
           <strong>{nameOf(endpoint)}</strong> has been failing
@@ -23,7 +23,7 @@ export function EndpointItems({ suspended, failing }: UnhealthyEndpoints) {
           {failureText(endpoint)}. {waitingText(endpoint.waiting, 'waiting')}
         </AttentionItem>
       ))}
-      <Others list={failing} state="active" word="failing" />
+      <Others list={failing} state="failing" />
     </>
   );
 }
@@ -42,7 +42,7 @@ export function PausedItems({ paused }: { paused: EndpointList }) {
           <strong>{nameOf(endpoint)}</strong> is paused. {waitingText(endpoint.waiting, 'held')}
         </AttentionItem>
       ))}
-      {held.length === paused.endpoints.length ? <Others list={paused} state="paused" word="paused" /> : null}
+      {held.length === paused.endpoints.length ? <Others list={paused} state="paused" /> : null}
     </>
   );
 }
@@ -77,21 +77,21 @@ function failureText(endpoint: Endpoint): string {
 
 function waitingText(waiting: number, word: string): string {
   if (waiting === 0) return '';
-  return `${countText(waiting)} ${waiting === 1 ? 'delivery is' : 'deliveries are'} ${word}.`;
+  return `${countOf(waiting, 'delivery is', 'deliveries are')} ${word}.`;
 }
 
 /** Those that are not named, with a link to the list of all of them. */
-function Others({ list, state, word }: { list: EndpointList; state: Endpoint['state']; word: string }) {
+function Others({ list, state }: { list: EndpointList; state: Endpoint['state'] }) {
   const others = list.totalResults - list.endpoints.length;
   if (others <= 0) return null;
-  const to = urlFor(DASHBOARD_PATHS.endpoints, { state, failing: word === 'failing' ? 'true' : null });
+  const to = urlFor(DASHBOARD_PATHS.endpoints, { state });
   return (
     <AttentionItem
-      tone={word === 'paused' ? 'warning' : 'bad'}
-      icon={word === 'paused' ? 'pause' : 'alert'}
+      tone={state === 'paused' ? 'warning' : 'bad'}
+      icon={state === 'paused' ? 'pause' : 'alert'}
       action={{ label: `Show all ${countText(list.totalResults)}`, to }}
     >
-      {countText(others)} more {others === 1 ? 'endpoint is' : 'endpoints are'} {word}.
+      {countOf(others, 'more endpoint is', 'more endpoints are')} {state}.
     </AttentionItem>
   );
 }

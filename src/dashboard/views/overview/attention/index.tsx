@@ -4,7 +4,7 @@ import type { EndpointList } from '../../../../client/endpoints.ts';
 import type { Stats } from '../../../../client/paybell.ts';
 import type { ApiProblem } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
-import { NotShown, ProblemAlert } from '../../../components/view/states.tsx';
+import { PartProblem } from '../../../components/view/loaded.tsx';
 import { CapacityItems, isNearLimit, isOverdue } from './capacity-items.tsx';
 import { FailedItem, MissedItem } from './delivery-items.tsx';
 import { EndpointItems, holding, PausedItems } from './endpoint-items.tsx';
@@ -68,13 +68,9 @@ export function Attention(props: AttentionProps) {
 function Unknown({ problems }: { problems: readonly NotKnown[] }) {
   return (
     <>
-      {problems.map(({ what, problem }) =>
-        problem === null ? null : problem.permission === null ? (
-          <ProblemAlert key={what} problem={problem} />
-        ) : (
-          <NotShown key={what} what={what} permission={problem.permission} />
-        ),
-      )}
+      {problems.map(({ what, problem }) => (
+        <PartProblem key={what} what={what} problem={problem} />
+      ))}
     </>
   );
 }

@@ -16,7 +16,7 @@ export function useUnhealthyEndpoints(): ResponseState<UnhealthyEndpoints> {
     const { endpoints } = paybell();
     const [suspended, failing] = await Promise.all([
       endpoints.list({ ...MOST_WAITING, state: 'suspended' }, { signal }),
-      endpoints.list({ ...MOST_WAITING, state: 'active', failing: 'true' }, { signal }),
+      endpoints.list({ ...MOST_WAITING, state: 'failing' }, { signal }),
     ]);
     return { suspended, failing };
   });

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Column, DataTable } from '../../../components/lists/data-table.tsx';
 import { Time } from '../../../components/values/time.tsx';
 import type { ChartColours, Plot } from './plot.ts';
 import type { ChartData, Series, SeriesColour } from './series.ts';
@@ -50,40 +51,25 @@ function Swatch({ colour, dash }: { colour: SeriesColour; dash: Series['dash'] |
   );
 }
 
+type TableRow = { readonly seconds: number; readonly values: readonly (number | null)[] };
+
 /** Newest first, without the rows in which nothing happened. */
-function ChartTable({ chart }: { chart: ChartData }) {
-  const rows = chart.timestamps
-    .map((seconds, index) => ({ seconds, values: chart.series.map(({ values }) => values[index] ?? null) }))
+function ChartTable({ chart: { title, timestamps, series, text } }: { chart: ChartData }) {
+  const rows = timestamps
+    .map((seconds, index): TableRow => ({ seconds, values: series.map(({ values }) => values[index] ?? null) }))
     .filter(({ values }) => values.some((value) => value !== null && value !== 0))
     .reverse();
   if (rows.length === 0) return <p class="small muted">No activity in this period.</p>;
+  const columns: Column<TableRow>[] = [
+    { name: 'time', header: 'Time', width: 'rest', cell: ({ seconds }) => <Time seconds={seconds} /> },
+    ...series.map(({ label }, index): Column<TableRow> => {
+      return { name: label, header: label, width: '6rem', cell: ({ values }) => text(values[index]) };
+    }),
+  ];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="chart-table" tabIndex={0} aria-label={chart.title}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {chart.series.map(({ label }) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ seconds, values }) => (
-            <tr key={seconds}>
-              <th scope="row">
-                <Time seconds={seconds} />
-              </th>
-              {chart.series.map(({ label }, index) => (
-                <td key={label}>{chart.text(values[index])}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <section class="chart-table" tabIndex={0} aria-label={title}>
+      <DataTable name="small" caption={title} columns={columns} rows={rows} keyOf={({ seconds }) => seconds} />
     </section>
   );
 }

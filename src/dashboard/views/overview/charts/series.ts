@@ -1,6 +1,7 @@
 import type { Stats } from '../../../../client/paybell.ts';
+import { countText } from '../../../components/values/count-text.ts';
 import { durationText } from '../../../components/values/duration-text.ts';
-import { attemptRate, countText, deliveryRate, rateText } from '../figures.ts';
+import { attemptRate, deliveryRate, rateText } from '../figures.ts';
 
 export type SeriesColour = 'accent' | 'good' | 'bad' | 'warning' | 'muted';
 

@@ -1,19 +1,20 @@
 import type { PaymentDetail } from '../../../../client/chain/payments.ts';
 import { explorerUrl } from '../../../../domain/networks.ts';
-import { isPermanent, paybell } from '../../../api.ts';
+import { paybell } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { Address } from '../../../components/values/address.tsx';
+import { countText } from '../../../components/values/count-text.ts';
+import { Facts } from '../../../components/values/facts.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { shortText } from '../../../components/values/short-text.ts';
 import { DateTime } from '../../../components/values/time.tsx';
 import { LiveSwitch } from '../../../components/view/live-switch.tsx';
-import { Failure, Loading, ProblemAlert } from '../../../components/view/states.tsx';
-import { ViewHead } from '../../../components/view/view-head.tsx';
-import { live, usePolling } from '../../../live.ts';
-import { useObservable } from '../../../observable.ts';
+import { Loaded } from '../../../components/view/loaded.tsx';
+import { Section } from '../../../components/view/section.tsx';
+import { BackLink, ViewHead } from '../../../components/view/view-head.tsx';
+import { useLiveResponse } from '../../../live.ts';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
-import { useResponse } from '../../../use-response.ts';
 import { amountText } from '../amount.tsx';
 import { PaymentState } from '../state-badge.tsx';
 import { type Answer, canBeUndone, sentenceOf, wasPaid, whoHasIt } from '../words.ts';
@@ -22,38 +23,30 @@ import { PaymentTimeline } from './timeline.tsx';
 import { PaymentWebhooks } from './webhooks.tsx';
 
 const POLL_MS = 3_000;
-const number = new Intl.NumberFormat();
 
 /** One payment: the three answers, its timeline, and the status of each webhook. */
 export function PaymentView({ paymentId }: { paymentId: string }) {
-  const { data, problem, reload } = useResponse(paymentId, (signal) => paybell().payments.get(paymentId, { signal }));
-  const on = useObservable(live);
-  usePolling(on && !isPermanent(problem), POLL_MS, async () => {
-    await reload();
-    return true;
-  });
+  const response = useLiveResponse(paymentId, (signal) => paybell().payments.get(paymentId, { signal }), POLL_MS);
+  const { data } = response;
   return (
     <>
-      <p class="back small">
-        <Link to={DASHBOARD_PATHS.payments}>
-          <Icon name="left" size={12} /> All payments
-        </Link>
-      </p>
+      <BackLink to={DASHBOARD_PATHS.payments} text="All payments" />
       <ViewHead title={data === null ? 'Payment' : titleOf(data)}>
         <LiveSwitch />
         {data === null ? null : <ExplorerLink payment={data} />}
       </ViewHead>
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="payment" /> : null}
-      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-      {data === null ? null : <Payment payment={data} />}
+      <Loaded response={response} what="payment">
+        {(payment) => <Payment payment={payment} />}
+      </Loaded>
     </>
   );
 }
 
+/** A number alone would not be a title: an announced payment may have neither a token nor a payer. */
 function titleOf(payment: PaymentDetail): string {
-  const payer = payment.payer === null ? '' : ` from ${shortText(payment.payer)}`;
-  return `${amountText(payment)}${payer}`;
+  const { amount, token, payer } = payment;
+  const what = amount !== null && token.symbol === null && token.address === null ? 'Payment of ' : '';
+  return `${what}${amountText(payment)}${payer === null ? '' : ` from ${shortText(payer)}`}`;
 }
 
 function Payment({ payment }: { payment: PaymentDetail }) {
@@ -73,15 +66,13 @@ function Payment({ payment }: { payment: PaymentDetail }) {
       </dl>
       <div class="payment-columns">
         <div class="stack">
-          <section class="card payment-card" aria-labelledby="timeline-heading">
-            <h2 id="timeline-heading">Timeline</h2>
+          <Section title="Timeline" isCard>
             <PaymentTimeline payment={payment} />
-          </section>
-          <section class="card payment-card" aria-labelledby="details-heading">
-            <h2 id="details-heading">Details</h2>
+          </Section>
+          <Section title="Details" isCard>
             <Details payment={payment} />
             <RawLog paymentId={payment.paymentId} />
-          </section>
+          </Section>
         </div>
         <PaymentWebhooks payment={payment} />
       </div>
@@ -100,7 +91,7 @@ function AnswerCard({ question, answer: { short, detail, tone } }: { question: s
 }
 
 function ExplorerLink({ payment: { networkId, transactionHash } }: { payment: PaymentDetail }) {
-  const url = explorerUrl(networkId, transactionHash);
+  const url = explorerUrl(networkId, 'transaction', transactionHash);
   if (url === null) return null;
   return (
     <a class="button" href={url} target="_blank" rel="noopener noreferrer">
@@ -113,55 +104,47 @@ function ExplorerLink({ payment: { networkId, transactionHash } }: { payment: Pa
 function Details({ payment }: { payment: PaymentDetail }) {
   const { token, payer, payee, transactionHash, blockNumber, dateBlock, agreementId, transferId, networkId } = payment;
   return (
-    <dl class="facts">
-      <dt>Network</dt>
-      <dd>
-        <Network networkId={networkId} />
-      </dd>
-      <dt>Transaction</dt>
-      <dd>
-        <Address value={transactionHash} label="transaction" />
-      </dd>
-      <dt>From</dt>
-      <dd>{payer === null ? '–' : <Address value={payer} label="payer" />}</dd>
-      <dt>To</dt>
-      <dd>{payee === null ? '–' : <Address value={payee} label="payee" />}</dd>
-      <dt>Token</dt>
-      <dd>
-        {token.address === null ? '–' : <Address value={token.address} label="token" />}{' '}
-        {token.symbol === null ? null : (
-          <span class="small muted">{token.isListed ? token.symbol : `calls itself ${token.symbol}, unverified`}</span>
-        )}
-      </dd>
-      <dt>Block</dt>
-      <dd>
-        {blockNumber === null ? '–' : <span class="number">{number.format(blockNumber)}</span>}{' '}
-        {dateBlock === null ? null : (
-          <span class="small muted">
-            <DateTime seconds={dateBlock} />
-          </span>
-        )}
-      </dd>
-      {agreementId === null ? null : <Subject name="Agreement" id={agreementId} />}
-      {transferId === null ? null : <Subject name="Transfer" id={transferId} />}
-      <dt>Payment</dt>
-      <dd>
-        <Address value={payment.paymentId} label="payment ID" />
-      </dd>
-    </dl>
+    <Facts
+      of={{
+        Network: <Network networkId={networkId} />,
+        Transaction: <Address value={transactionHash} label="transaction" on={{ networkId, page: 'transaction' }} />,
+        From: payer === null ? '–' : <Address value={payer} label="payer" on={{ networkId, page: 'address' }} />,
+        To: payee === null ? '–' : <Address value={payee} label="payee" on={{ networkId, page: 'address' }} />,
+        Token: <Token token={token} networkId={networkId} />,
+        Block: (
+          <>
+            <span class="number">{countText(blockNumber)}</span>{' '}
+            {dateBlock === null ? null : (
+              <span class="small muted">
+                <DateTime seconds={dateBlock} />
+              </span>
+            )}
+          </>
+        ),
+        Agreement: agreementId === null ? null : <Subject id={agreementId} />,
+        Transfer: transferId === null ? null : <Subject id={transferId} />,
+        Payment: <Address value={payment.paymentId} label="payment ID" />,
+      }}
+    />
+  );
+}
+
+function Token({ networkId, token: { address, symbol, isListed } }: Pick<PaymentDetail, 'networkId' | 'token'>) {
+  return (
+    <>
+      {address === null ? '–' : <Address value={address} label="token" on={{ networkId, page: 'token' }} />}{' '}
+      {symbol === null ? null : (
+        <span class="small muted">{isListed ? symbol : `calls itself ${symbol}, unverified`}</span>
+      )}
+    </>
   );
 }
 
 /** Leads to the other payments of the agreement or transfer. */
-function Subject({ name, id }: { name: string; id: string }) {
+function Subject({ id }: { id: string }) {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>
-        <code>
-          <Link to={urlFor(DASHBOARD_PATHS.payments, { q: id })}>{id}</Link>
-        </code>
-      </dd>
-    </>
+    <code>
+      <Link to={urlFor(DASHBOARD_PATHS.payments, { q: id })}>{id}</Link>
+    </code>
   );
 }

@@ -1,11 +1,13 @@
 import type { PaymentDetail, PaymentTimelineEntry } from '../../../../client/chain/payments.ts';
-import { Icon, type IconName } from '../../../components/icon.tsx';
+import type { IconName } from '../../../components/icon.tsx';
+import { countOf, countText } from '../../../components/values/count-text.ts';
 import { ClockTime, Time } from '../../../components/values/time.tsx';
+import { type Mark, Timeline, TimelineStep } from '../../../components/values/timeline.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
-import { countText, waitText } from '../words.ts';
+import { waitText } from '../words.ts';
 
-type Display = { readonly title: string; readonly mark: string; readonly icon: IconName };
+type Display = { readonly title: string; readonly mark: Mark; readonly icon: IconName };
 
 const STEPS: Readonly<Record<PaymentTimelineEntry['what'], Display>> = {
   waiting: { title: 'Announced, not in a block yet', mark: 'neutral', icon: 'clock' },
@@ -23,15 +25,13 @@ const STEPS: Readonly<Record<PaymentTimelineEntry['what'], Display>> = {
 };
 
 const WITH_BLOCK: readonly PaymentTimelineEntry['what'][] = ['seen', 'moved', 'lost', 'back', 'final', 'disputed'];
-const number = new Intl.NumberFormat();
-
 /** Every step of a payment, oldest first, and the step that it waits for. */
 export function PaymentTimeline({ payment }: { payment: PaymentDetail }) {
   const { timeline, waitsFor, webhooks, events } = payment;
   const kinds = new Map(events.map(({ eventId, event }) => [eventId, event]));
   const urls = new Map(webhooks.map(({ webhookId, postUrl }) => [webhookId, postUrl]));
   return (
-    <ol class="timeline" aria-label="Steps of the payment">
+    <Timeline label="Steps of the payment">
       {timeline.map((entry, index) => (
         <Step
           key={index}
@@ -42,19 +42,14 @@ export function PaymentTimeline({ payment }: { payment: PaymentDetail }) {
         />
       ))}
       {waitsFor === null ? null : (
-        <li class="timeline-entry">
-          <span class="timeline-mark timeline-next">
-            <Icon name="clock" size={12} />
-          </span>
+        <TimelineStep mark="next" icon="clock">
           <p>
             <strong>{waitText(waitsFor, Date.now() / 1000)}</strong>
           </p>
-          <p class="muted">
-            {countText(waitsFor.webhooks, 'webhook')} {waitsFor.webhooks === 1 ? 'waits' : 'wait'}
-          </p>
-        </li>
+          <p class="muted">{countOf(waitsFor.webhooks, 'webhook waits', 'webhooks wait')}</p>
+        </TimelineStep>
       )}
-    </ol>
+    </Timeline>
   );
 }
 
@@ -64,10 +59,7 @@ function Step({ entry, kind, isFirst, url }: StepProps) {
   const { what, date, eventId } = entry;
   const { title, mark, icon } = STEPS[what];
   return (
-    <li class="timeline-entry">
-      <span class={`timeline-mark timeline-${mark}`}>
-        <Icon name={icon} size={12} />
-      </span>
+    <TimelineStep mark={mark} icon={icon}>
       <p>
         <strong>
           {eventId === null ? null : (
@@ -80,11 +72,11 @@ function Step({ entry, kind, isFirst, url }: StepProps) {
       </p>
       <p class="muted">{isFirst ? <Time seconds={date} /> : <ClockTime milliseconds={date * 1000} />}</p>
       {url === null ? null : <p class="small muted cut">to {url}</p>}
-    </li>
+    </TimelineStep>
   );
 }
 
 function blockOf({ what, blockNumber }: PaymentTimelineEntry): string {
   if (!WITH_BLOCK.includes(what)) return '';
-  return blockNumber === null ? 'a block' : `block ${number.format(blockNumber)}`;
+  return blockNumber === null ? 'a block' : `block ${countText(blockNumber)}`;
 }

@@ -1,14 +1,14 @@
 import type { PaymentDetail, PaymentWebhook } from '../../../../client/chain/payments.ts';
 import { finalityOf } from '../../../../domain/chain/finality.ts';
 import { MAX_WEBHOOKS_SHOWN } from '../../../../domain/chain/payments.ts';
-import type { IconName } from '../../../components/icon.tsx';
-import { Badge, type Tone } from '../../../components/values/badge.tsx';
+import { Badge, type Display } from '../../../components/values/badge.tsx';
 import { finalityWords } from '../../../components/values/finality-words.ts';
 import { UrlText } from '../../../components/values/url.tsx';
+import { Section } from '../../../components/view/section.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 
-const STATUSES: Readonly<Record<PaymentWebhook['status'], { label: string; tone: Tone; icon: IconName }>> = {
+const STATUSES: Readonly<Record<PaymentWebhook['status'], Display>> = {
   delivered: { label: 'Delivered', tone: 'good', icon: 'check' },
   retrying: { label: 'Retrying', tone: 'warning', icon: 'retry' },
   failed: { label: 'Failed', tone: 'bad', icon: 'cross' },
@@ -21,8 +21,7 @@ const STATUSES: Readonly<Record<PaymentWebhook['status'], { label: string; tone:
 /** The status of each webhook, with the reason if it does not have the event. */
 export function PaymentWebhooks({ payment: { webhooks, networkId } }: { payment: PaymentDetail }) {
   return (
-    <section class="card payment-card" aria-labelledby="webhooks-heading">
-      <h2 id="webhooks-heading">Webhooks</h2>
+    <Section title="Webhooks" isCard>
       {webhooks.length === 0 ? (
         <p class="muted small">
           No webhook is registered for the events of this payment.{' '}
@@ -38,19 +37,16 @@ export function PaymentWebhooks({ payment: { webhooks, networkId } }: { payment:
       {webhooks.length < MAX_WEBHOOKS_SHOWN ? null : (
         <p class="muted small">These are the first {MAX_WEBHOOKS_SHOWN} webhooks.</p>
       )}
-    </section>
+    </Section>
   );
 }
 
 function WebhookItem({ webhook }: { webhook: PaymentWebhook }) {
   const { webhookId, postUrl, event, finality, status, deliveryId, reason } = webhook;
-  const { label, tone, icon } = STATUSES[status];
   return (
     <li>
       <div class="payment-webhook-head">
-        <Badge tone={tone} icon={icon}>
-          {label}
-        </Badge>
+        <Badge {...STATUSES[status]} />
         <strong>{event}</strong>
         <span class="small muted">at {finalityWords(finalityOf(finality))}</span>
       </div>

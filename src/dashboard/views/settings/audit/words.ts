@@ -23,6 +23,8 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   'source.created': 'Source created',
   'source.updated': 'Source changed',
   'source.deleted': 'Source deleted',
+  'source.addresses_changed': 'Addresses of a source changed',
+  'invoice.cancelled': 'Invoice cancelled',
 };
 
 /** A newer server may have kinds that the dashboard does not know. */

@@ -3,11 +3,9 @@ import type { CallerInfo } from '../../../../client/paybell.ts';
 import type { NewOwnKey } from '../../../../client/tenants/keys.ts';
 import type { Permission } from '../../../../domain/keys/api-keys.ts';
 import { inputError, paybell } from '../../../api.ts';
-import { Dialog } from '../../../components/dialog.tsx';
-import { Field } from '../../../components/field.tsx';
-import { FormDialog } from '../../../components/form-dialog.tsx';
+import { CreatedDialog, FormDialog } from '../../../components/form-dialog.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { CopyButton } from '../../../components/values/copy.tsx';
+import { TextField } from '../../../components/inputs.tsx';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
 import { PermissionFields } from './permission-fields.tsx';
 
@@ -28,7 +26,19 @@ export function CreateKeyDialog({ caller, onCreated, onClose }: CreateProps) {
     await onCreated();
   };
 
-  if (created !== null) return <Created name={name} entityId={caller.entityId} text={created} onClose={onClose} />;
+  if (created !== null) {
+    return (
+      <CreatedDialog title="Key created" text={created} onClose={onClose}>
+        <p class="alert alert-warning">
+          <Icon name="alert" />
+          <span>Copy the key of “{name}” now. It is shown only this once and cannot be read again.</span>
+        </p>
+        <p class="muted small">
+          To sign in here with it, the entity ID is needed too: <code>{caller.entityId}</code>
+        </p>
+      </CreatedDialog>
+    );
+  }
   return (
     <FormDialog
       title="Create API key"
@@ -40,18 +50,15 @@ export function CreateKeyDialog({ caller, onCreated, onClose }: CreateProps) {
     >
       {(problem) => (
         <>
-          <Field label="Name" error={inputError(problem, 'name')} hint="Who or what uses it, such as “Support desk”.">
-            {(control) => (
-              <input
-                {...control}
-                type="text"
-                required
-                maxLength={200}
-                value={name}
-                onInput={(event) => setName(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            error={inputError(problem, 'name')}
+            hint="Who or what uses it, such as “Support desk”."
+            required
+            maxLength={200}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
           <PermissionFields
             held={caller.permissions}
             chosen={permissions}
@@ -67,34 +74,5 @@ export function CreateKeyDialog({ caller, onCreated, onClose }: CreateProps) {
         </>
       )}
     </FormDialog>
-  );
-}
-
-type CreatedProps = { name: string; entityId: string; text: string; onClose: () => void };
-
-function Created({ name, entityId, text, onClose }: CreatedProps) {
-  return (
-    <Dialog title="Key created" onClose={onClose}>
-      <div class="dialog-body">
-        <p class="alert alert-warning">
-          <Icon name="alert" />
-          <span>Copy the key of “{name}” now. It is shown only this once and cannot be read again.</span>
-        </p>
-        <div class="secret-text">
-          <code>{text}</code>
-          <span class="actions">
-            <CopyButton text={text} label="Copy" />
-          </span>
-        </div>
-        <p class="muted small">
-          To sign in here with it, the entity ID is needed too: <code>{entityId}</code>
-        </p>
-      </div>
-      <footer class="dialog-foot">
-        <button type="button" class="button button-primary" onClick={onClose}>
-          Done
-        </button>
-      </footer>
-    </Dialog>
   );
 }

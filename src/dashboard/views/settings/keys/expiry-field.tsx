@@ -1,4 +1,4 @@
-import { Field } from '../../../components/field.tsx';
+import { SelectField } from '../../../components/inputs.tsx';
 
 const DAY_S = 86_400;
 const CHOICES_DAYS = [7, 30, 90, 365];
@@ -20,20 +20,19 @@ type ExpiryProps = {
 export function ExpiryField({ value, onChange, latestS, error }: ExpiryProps) {
   const nowS = Date.now() / 1000;
   const possible = CHOICES_DAYS.filter((days) => latestS === null || nowS + days * DAY_S < latestS);
+  const longest =
+    latestS === null ? 'Never' : `With the key of this session, ${dateTime.format(new Date(latestS * 1000))}`;
   return (
-    <Field label="Expires" error={error} hint={latestS === null ? undefined : 'No later than the key of this session.'}>
-      {(control) => (
-        <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">
-            {latestS === null ? 'Never' : `With the key of this session, ${dateTime.format(new Date(latestS * 1000))}`}
-          </option>
-          {possible.map((days) => (
-            <option key={days} value={days}>
-              {days === 365 ? 'In one year' : `In ${days} days`}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label="Expires"
+      error={error}
+      hint={latestS === null ? undefined : 'No later than the key of this session.'}
+      value={value}
+      options={[
+        ['', longest],
+        ...possible.map((days) => [days, days === 365 ? 'In one year' : `In ${days} days`] as const),
+      ]}
+      onChoose={onChange}
+    />
   );
 }

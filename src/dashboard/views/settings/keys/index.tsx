@@ -1,40 +1,33 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../../client/admin.ts';
 import type { OwnKeyListQuery } from '../../../../client/tenants/keys.ts';
-import { DEFAULT_LIMIT } from '../../../../contract/list-query.ts';
 import { paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { Pager } from '../../../components/lists/pager.tsx';
-import { PastTheEnd } from '../../../components/lists/past-the-end.tsx';
-import { Curl } from '../../../components/values/copy.tsx';
-import { Failure, Loading } from '../../../components/view/states.tsx';
-import { useRoute } from '../../../router.tsx';
+import { DataTable } from '../../../components/lists/data-table.tsx';
+import { List } from '../../../components/lists/list.tsx';
+import { useListState } from '../../../components/lists/use-list.ts';
+import { ApiRequests } from '../../../components/view/api-requests.tsx';
 import { useResponse } from '../../../use-response.ts';
+import { columnsOf } from './columns.tsx';
 import { CreateKeyDialog } from './create-dialog.tsx';
 import { isInForce } from './key-state.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
-import { KeyTable } from './table.tsx';
-
-const PAGING = ['page', 'limit', 'sortBy', 'sortDir'];
 
 /** The API keys of the entity. */
 export function ApiKeys() {
-  const { query } = useRoute();
+  const list = useListState([]);
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
-  const page = Number(query.get('page') ?? 1);
-  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  // Passed on as text, unchecked: the server reports what is wrong with it.
-  const parameters = Object.fromEntries([...query].filter(([name]) => PAGING.includes(name)));
-  const { data, problem, loading, reload } = useResponse(JSON.stringify(parameters), (signal) =>
-    paybell().keys.list(parameters as OwnKeyListQuery, { signal }),
+  const response = useResponse(JSON.stringify(list.parameters), (signal) =>
+    paybell().keys.list(list.parameters as OwnKeyListQuery, { signal }),
   );
+  const { data, reload } = response;
   const { data: caller } = useResponse('caller', (signal) => paybell().entity({ signal }));
   return (
     <div class="stack">
       <div class="settings-head">
-        <p class="muted">Give each program and each person a key of its own, with no more permissions than it needs.</p>
+        <p class="muted">Give each program and each person a separate key, with no more permissions than it needs.</p>
         <ActionButton
           needs="keys:write"
           class="button button-primary"
@@ -45,21 +38,25 @@ export function ApiKeys() {
           Create key
         </ActionButton>
       </div>
-      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
-      {data === null && problem === null ? <Loading what="API keys" /> : null}
-      {data === null ? null : data.keys.length > 0 ? (
-        <KeyTable keys={data.keys} ownId={caller?.keyId ?? null} busy={loading} query={query} onRevoke={setRevoking} />
-      ) : (
-        <PastTheEnd total={data.totalResults} limit={limit} />
-      )}
-      {data === null || data.totalResults <= limit ? null : (
-        <Pager total={data.totalResults} page={page} limit={limit} shown={data.keys.length} what="keys" />
-      )}
-      <details>
-        <summary>Equivalent API requests</summary>
-        <Curl path="/keys" />
-        <Curl method="POST" path="/keys" body={{ name: 'Support desk', permissions: ['deliveries:read'] }} />
-      </details>
+      <List what="keys" state={list} response={response} rowsOf={({ keys }) => keys} none={null} isShort>
+        {(keys, busy) => (
+          <DataTable
+            name="keys"
+            caption="API keys"
+            columns={columnsOf(caller?.keyId ?? null, setRevoking)}
+            rows={keys}
+            keyOf={({ keyId }) => keyId}
+            rowClass={(apiKey) => (isInForce(apiKey) ? '' : 'key-ended')}
+            {...{ busy, list }}
+          />
+        )}
+      </List>
+      <ApiRequests
+        commands={[
+          { path: '/keys' },
+          { method: 'POST', path: '/keys', body: { name: 'Support desk', permissions: ['deliveries:read'] } },
+        ]}
+      />
       {creating && caller !== null ? (
         <CreateKeyDialog caller={caller} onCreated={reload} onClose={() => setCreating(false)} />
       ) : null}

@@ -9,33 +9,16 @@ export function isInForce({ dateRevoked, dateExpires }: ApiKey): boolean {
 /** Whether a key can be used, and until when. */
 export function KeyState({ apiKey }: { apiKey: ApiKey }) {
   const { dateRevoked, dateExpires } = apiKey;
-  if (dateRevoked !== null) {
-    return (
-      <span class="key-state">
-        <Badge tone="neutral" icon="minus">
-          Revoked
-        </Badge>
-        <span class="small muted">
-          <Time seconds={dateRevoked} />
-        </span>
-      </span>
-    );
-  }
-  if (!isInForce(apiKey)) {
-    return (
-      <Badge tone="neutral" icon="minus">
-        Expired
-      </Badge>
-    );
-  }
+  const isUsable = isInForce(apiKey);
+  const label = isUsable ? 'Active' : dateRevoked === null ? 'Expired' : 'Revoked';
+  const date = dateRevoked ?? (isUsable ? dateExpires : null);
   return (
     <span class="key-state">
-      <Badge tone="good" icon="check">
-        Active
-      </Badge>
-      {dateExpires === null ? null : (
+      <Badge tone={isUsable ? 'good' : 'neutral'} icon={isUsable ? 'check' : 'minus'} label={label} />
+      {date === null ? null : (
         <span class="small muted">
-          until <Time seconds={dateExpires} />
+          {isUsable ? 'until ' : ''}
+          <Time seconds={date} />
         </span>
       )}
     </span>

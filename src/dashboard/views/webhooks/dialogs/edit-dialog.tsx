@@ -1,7 +1,7 @@
 import type { Webhook } from '../../../../client/webhooks.ts';
 import { inputError, paybell } from '../../../api.ts';
-import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
+import { TextField } from '../../../components/inputs.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { useResponse } from '../../../use-response.ts';
@@ -35,23 +35,16 @@ export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: ()
           <p>
             <strong>{webhook.event}</strong> on <Network networkId={webhook.networkId} />
           </p>
-          <Field
+          <TextField
             label="Endpoint URL"
             error={inputError(problem, 'postUrl')}
             hint="Pending deliveries will be sent to the new URL."
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="postUrl"
-                type="text"
-                inputmode="url"
-                class="mono"
-                required
-                defaultValue={webhook.postUrl}
-              />
-            )}
-          </Field>
+            name="postUrl"
+            inputmode="url"
+            class="mono"
+            required
+            defaultValue={webhook.postUrl}
+          />
         </>
       )}
     </FormDialog>

@@ -1,72 +1,53 @@
-import {
-  defaultFinality,
-  type Finality,
-  MAX_CONFIRMATIONS,
-  MIN_CONFIRMATIONS,
-} from '../../../../domain/chain/finality.ts';
+import { defaultFinality, type Finality } from '../../../../domain/chain/finality.ts';
+import type { WebhookFinality } from '../../../../domain/chain/finality-by-amount.ts';
 import { Field } from '../../../components/field.tsx';
+import { AmountRules, FIRST_RULES } from './amount-rules.tsx';
+import { LevelControl } from './level-control.tsx';
 
-const CONFIRMATIONS = 'confirmations';
-const FIRST_CONFIRMATIONS = 12;
+const BY_AMOUNT = 'by-amount';
+const DEFAULT = '';
 
 type FinalityFieldProps = {
   /** Null for the default of each event kind. */
-  value: Finality | null;
-  onChange: (value: Finality | null) => void;
+  value: WebhookFinality | null;
+  onChange: (value: WebhookFinality | null) => void;
   error: string | null;
-  /** The kind of the one webhook that it is about; null where there may be several. */
+  /** The event kind of the webhook; null if the form is for several webhooks. */
   event: string | null;
 };
 
 /** How sure an event from a network has to be before it is delivered. */
 export function FinalityField({ value, onChange, error, event }: FinalityFieldProps) {
   const isFixed = event === 'TransferFinalized';
-  const choose = (chosen: string) => {
-    if (chosen === CONFIRMATIONS) onChange(FIRST_CONFIRMATIONS);
-    else onChange(chosen === 'seen' || chosen === 'safe' || chosen === 'final' ? chosen : null);
+  const isByAmount = typeof value === 'object' && value !== null;
+  const choose = (chosen: Finality | string) => {
+    if (chosen === BY_AMOUNT) onChange(FIRST_RULES);
+    else onChange(chosen === DEFAULT ? null : (chosen as Finality));
   };
   return (
-    <Field
-      label="Finality"
-      error={error}
-      hint={
-        isFixed
-          ? 'TransferFinalized is always final.'
-          : 'How sure an event from a network has to be before it is delivered.'
-      }
-    >
-      {(control) => (
-        <div class="finality">
-          <select
-            {...control}
-            disabled={isFixed}
-            value={typeof value === 'number' ? CONFIRMATIONS : (value ?? '')}
-            onChange={(change) => choose(change.currentTarget.value)}
-          >
-            {event === null ? <option value="">Default of each event</option> : null}
-            <option value="seen">Seen: in a block{defaultMark(event, 'seen')}</option>
-            <option value={CONFIRMATIONS}>Confirmations</option>
-            <option value="safe">Safe</option>
-            <option value="final">Final: cannot be undone{defaultMark(event, 'final')}</option>
-          </select>
-          {typeof value === 'number' ? (
-            <input
-              type="number"
-              class="number"
-              aria-label="Number of confirmations"
-              min={MIN_CONFIRMATIONS}
-              max={MAX_CONFIRMATIONS}
-              required
-              value={value === 0 ? '' : value}
-              onInput={(input) => onChange(Number(input.currentTarget.value))}
-            />
-          ) : null}
-        </div>
-      )}
-    </Field>
+    <>
+      <Field
+        label="Finality"
+        error={error}
+        hint={
+          isFixed
+            ? 'TransferFinalized is always final.'
+            : 'How sure an event from a network has to be before it is delivered.'
+        }
+      >
+        {(control) => (
+          <LevelControl
+            control={control}
+            isDisabled={isFixed}
+            value={isByAmount ? BY_AMOUNT : value}
+            onChange={choose}
+            before={event === null ? <option value={DEFAULT}>Default of each event</option> : null}
+            after={<option value={BY_AMOUNT}>By amount: small payments early</option>}
+            markOf={(level) => (event !== null && defaultFinality(event) === level ? ' (default)' : '')}
+          />
+        )}
+      </Field>
+      {isByAmount ? <AmountRules value={value} onChange={onChange} /> : null}
+    </>
   );
-}
-
-function defaultMark(event: string | null, finality: Finality): string {
-  return event !== null && defaultFinality(event) === finality ? ' (default)' : '';
 }

@@ -1,11 +1,12 @@
 import { useId, useState } from 'preact/hooks';
 import type { Coverage } from '../../../../client/webhooks.ts';
-import type { Finality } from '../../../../domain/chain/finality.ts';
+import type { WebhookFinality } from '../../../../domain/chain/finality-by-amount.ts';
 import { inputError, paybell } from '../../../api.ts';
-import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
+import { TextField } from '../../../components/inputs.tsx';
 import { showToast } from '../../../components/toasts.tsx';
-import { Curl } from '../../../components/values/copy.tsx';
+import { countOf } from '../../../components/values/count-text.ts';
+import { ApiRequests } from '../../../components/view/api-requests.tsx';
 import { Loading } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { bumpWebhooksRevision } from '../revision.ts';
@@ -29,7 +30,7 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   const [picked, setPicked] = useState(preset);
   const [typed, setTyped] = useState('');
   const [postUrl, setPostUrl] = useState('');
-  const [finality, setFinality] = useState<Finality | null>(null);
+  const [finality, setFinality] = useState<WebhookFinality | null>(null);
   const chosen = withTyped(picked, typed);
   const count = chosen.networkIds.length * chosen.events.length;
   const isTypedWrong = typed.trim() !== '' && networkIdIn(typed) === null;
@@ -54,7 +55,7 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
       title="Register webhooks"
       wide
       submit={{
-        label: `Register ${count === 0 ? '' : webhooks(count)}`,
+        label: `Register ${count === 0 ? '' : countOf(count, 'webhook')}`,
         busy: 'Registering…',
         isDisabled: count === 0 || isTypedWrong,
       }}
@@ -72,10 +73,7 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
             <Pairs {...{ coverage, typed, setTyped }} chosen={picked} setChosen={setPicked} />
           )}
           <FinalityField value={finality} onChange={setFinality} error={inputError(problem, FINALITY)} event={null} />
-          <details>
-            <summary>Equivalent API request</summary>
-            <Curl method="POST" path="/webhooks/classic" body={registration} />
-          </details>
+          <ApiRequests commands={[{ method: 'POST', path: '/webhooks/classic', body: registration }]} />
         </>
       )}
     </FormDialog>
@@ -93,32 +91,24 @@ function Preview({ chosen: { networkIds, events }, existing }: { chosen: Chosen;
   const count = networkIds.length * events.length;
   return (
     <p class="number" role="status">
-      {networkIds.length} {networkIds.length === 1 ? 'network' : 'networks'} × {events.length}{' '}
-      {events.length === 1 ? 'event' : 'events'} = <strong>{webhooks(count)}</strong>
-      {existing === 0 ? null : (
-        <span class="muted">
-          ,{' '}
-          {existing === count
-            ? count === 1
-              ? 'which exists'
-              : 'all of which exist'
-            : `of which ${existing} ${existing === 1 ? 'exists' : 'exist'}`}{' '}
-          already
-        </span>
-      )}
+      {countOf(networkIds.length, 'network')} × {countOf(events.length, 'event')} ={' '}
+      <strong>{countOf(count, 'webhook')}</strong>
+      {existing === 0 ? null : <span class="muted">, {existingText(existing, count)} already</span>}
     </p>
   );
 }
 
-function doneText(total: number, existed: number, postUrl: string): string {
-  if (existed === 0) return `${webhooks(total)} registered for ${postUrl}`;
-  if (existed < total) return `${webhooks(total - existed)} registered for ${postUrl}. ${existed} existed already.`;
-  const which = total === 1 ? 'The webhook' : `All ${total} webhooks`;
-  return `${which} for ${postUrl} existed already. Nothing has changed.`;
+function existingText(existing: number, count: number): string {
+  if (existing < count) return `of which ${existing} ${existing === 1 ? 'exists' : 'exist'}`;
+  return count === 1 ? 'which exists' : 'all of which exist';
 }
 
-function webhooks(count: number): string {
-  return `${count} ${count === 1 ? 'webhook' : 'webhooks'}`;
+function doneText(total: number, existed: number, postUrl: string): string {
+  if (existed === 0) return `${countOf(total, 'webhook')} registered for ${postUrl}`;
+  if (existed < total)
+    return `${countOf(total - existed, 'webhook')} registered for ${postUrl}. ${existed} existed already.`;
+  const which = total === 1 ? 'The webhook' : `All ${total} webhooks`;
+  return `${which} for ${postUrl} existed already. Nothing has changed.`;
 }
 
 type UrlFieldProps = { value: string; onInput: (value: string) => void; error: string | null };
@@ -129,31 +119,24 @@ function UrlField({ value, onInput, error }: UrlFieldProps) {
   const registered = useResponse('urls', (signal) => paybell().webhooks.list({ limit: 100 }, { signal }));
   const urls = new Set(registered.data?.webhooks.map((webhook) => webhook.postUrl));
   return (
-    <Field
-      label="Endpoint URL"
-      error={error}
-      hint="An absolute https URL on a public host. It is stored exactly as entered."
-    >
-      {(control) => (
-        <>
-          <input
-            {...control}
-            type="text"
-            inputmode="url"
-            class="mono"
-            required
-            placeholder="https://example.com/hooks/paybell"
-            list={listId}
-            value={value}
-            onInput={(event) => onInput(event.currentTarget.value)}
-          />
-          <datalist id={listId}>
-            {[...urls].map((url) => (
-              <option key={url} value={url} />
-            ))}
-          </datalist>
-        </>
-      )}
-    </Field>
+    <>
+      <TextField
+        label="Endpoint URL"
+        error={error}
+        hint="An absolute https URL on a public host. It is stored exactly as entered."
+        inputmode="url"
+        class="mono"
+        required
+        placeholder="https://example.com/hooks/paybell"
+        list={listId}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <datalist id={listId}>
+        {[...urls].map((url) => (
+          <option key={url} value={url} />
+        ))}
+      </datalist>
+    </>
   );
 }

@@ -12,7 +12,7 @@ export function LastResponse({ delivery: { attemptLog } }: { delivery: DeliveryD
   const { statusCode, error, response, durationMs, startedAtMs } = last;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   return (
-    <section class={succeeded ? 'last-response' : 'last-response last-response-bad'}>
+    <section class={`last-response last-response-${succeeded ? 'good' : 'bad'}`}>
       <h3>Last response</h3>
       <p>
         <Icon name={succeeded ? 'check' : 'cross'} size={14} />

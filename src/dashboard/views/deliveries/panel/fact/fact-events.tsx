@@ -1,6 +1,7 @@
 import type { FactEvent } from '../../../../../client/chain/facts.ts';
 import { finalityOf } from '../../../../../domain/chain/finality.ts';
 import { RETRACTION } from '../../../../../domain/event-kinds.ts';
+import { countOf } from '../../../../components/values/count-text.ts';
 import { finalityWords } from '../../../../components/values/finality-words.ts';
 import { DASHBOARD_PATHS } from '../../../../paths.ts';
 import { Link, urlFor } from '../../../../router.tsx';
@@ -30,15 +31,11 @@ function EventName({ event: { eventId, event }, current }: { event: FactEvent; c
   return <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>{event}</Link>;
 }
 
-const number = new Intl.NumberFormat();
-
 function detailOf({ eventId, event, finality, revision, totalDeliveries }: FactEvent): string {
   const parts = [
     event === RETRACTION ? null : finalityWords(finalityOf(finality)),
     revision > 1 ? `revision ${revision}` : null,
-    eventId === null
-      ? 'not accepted yet'
-      : `${number.format(totalDeliveries)} ${totalDeliveries === 1 ? 'delivery' : 'deliveries'}`,
+    eventId === null ? 'not accepted yet' : countOf(totalDeliveries, 'delivery', 'deliveries'),
   ];
   return parts.filter((part) => part !== null).join(' · ');
 }

@@ -1,17 +1,17 @@
 import type { FactStep } from '../../../../../client/chain/facts.ts';
-import { Icon } from '../../../../components/icon.tsx';
 import { durationText } from '../../../../components/values/duration-text.ts';
 import { ClockTime, Time } from '../../../../components/values/time.tsx';
+import { Timeline, TimelineStep } from '../../../../components/values/timeline.tsx';
 import { displayOf } from './steps.ts';
 
 /** Every state and block that a fact had, in order. */
 export function History({ steps }: { steps: readonly FactStep[] }) {
   return (
-    <ol class="timeline" aria-label="History on the network">
+    <Timeline label="History on the network">
       {steps.map((step, index) => (
         <Step key={index} step={step} previous={steps[index - 1] ?? null} />
       ))}
-    </ol>
+    </Timeline>
   );
 }
 
@@ -20,10 +20,7 @@ function Step({ step, previous }: { step: FactStep; previous: FactStep | null })
   const { dateCreated, blockHash, revision, state } = step;
   const hasNewBlock = state === 'seen' && blockHash !== null;
   return (
-    <li class="timeline-entry">
-      <span class={`timeline-mark timeline-${mark}`}>
-        <Icon name={icon} size={12} />
-      </span>
+    <TimelineStep mark={mark} icon={icon}>
       <p class={state === 'retracted' ? 'error-text' : ''}>
         <strong>{title}</strong>
       </p>
@@ -43,7 +40,7 @@ function Step({ step, previous }: { step: FactStep; previous: FactStep | null })
           Block hash <code>{blockHash}</code>
         </p>
       ) : null}
-    </li>
+    </TimelineStep>
   );
 }
 

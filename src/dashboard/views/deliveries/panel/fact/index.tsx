@@ -1,17 +1,25 @@
 import type { FactDetail } from '../../../../../client/chain/facts.ts';
 import { networkName } from '../../../../../domain/networks.ts';
-import type { ApiProblem } from '../../../../api.ts';
-import { CopyButton } from '../../../../components/values/copy.tsx';
+import { type ApiProblem, paybell } from '../../../../api.ts';
+import { CopiedId, Facts } from '../../../../components/values/facts.tsx';
 import { Failure, Loading, NotShown, ProblemAlert } from '../../../../components/view/states.tsx';
+import { useLiveResponse } from '../../../../live.ts';
 import { FactEvents } from './fact-events.tsx';
 import { History } from './history.tsx';
-import { useFact } from './use-fact.ts';
 
-type SectionProps = { factId: string; networkId: number; eventId: string; live: boolean };
+/** Slower than the delivery: blocks take longer than attempts. */
+const POLL_MS = 5_000;
+
+type SectionProps = { factId: string; networkId: number; eventId: string };
 
 /** What the network said that led to the event, and all that became of it. */
-export function FactSection({ factId, networkId, eventId, live }: SectionProps) {
-  const { data, problem, reload } = useFact(factId, live);
+export function FactSection({ factId, networkId, eventId }: SectionProps) {
+  const { data, problem, reload } = useLiveResponse(
+    factId,
+    (signal) => paybell().facts.get(factId, { signal }),
+    POLL_MS,
+    (fact) => fact?.state !== 'final',
+  );
   return (
     <section class="fact">
       <h3>History on {networkName(networkId)}</h3>
@@ -36,29 +44,18 @@ function Unavailable({ problem, reload }: { problem: ApiProblem; reload: () => P
 }
 
 function Fact({ fact, eventId }: { fact: FactDetail; eventId: string }) {
+  const { transactionHash, contract, factId, history, events } = fact;
   return (
     <>
-      <dl class="facts">
-        <Hash name="Transaction" value={fact.transactionHash} />
-        {fact.contract === null ? null : <Hash name="Contract" value={fact.contract} />}
-        <Hash name="Fact" value={fact.factId} />
-      </dl>
-      <History steps={fact.history} />
-      <FactEvents events={fact.events} current={eventId} />
-    </>
-  );
-}
-
-function Hash({ name, value }: { name: string; value: string }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd class="id">
-        <span class="cut" title={value}>
-          <code>{value}</code>
-        </span>
-        <CopyButton text={value} label={`Copy ${name.toLowerCase()}`} compact />
-      </dd>
+      <Facts
+        of={{
+          Transaction: <CopiedId id={transactionHash} what="transaction" />,
+          Contract: contract === null ? null : <CopiedId id={contract} what="contract" />,
+          Fact: <CopiedId id={factId} what="fact" />,
+        }}
+      />
+      <History steps={history} />
+      <FactEvents events={events} current={eventId} />
     </>
   );
 }

@@ -1,17 +1,17 @@
 import type { FactStep } from '../../../../../client/chain/facts.ts';
 import type { IconName } from '../../../../components/icon.tsx';
+import { countText } from '../../../../components/values/count-text.ts';
+import type { Mark } from '../../../../components/values/timeline.tsx';
 
 export type StepDisplay = {
   readonly title: string;
-  readonly mark: 'neutral' | 'good' | 'warning' | 'bad' | 'next';
+  readonly mark: Mark;
   readonly icon: IconName;
 };
 
-const number = new Intl.NumberFormat();
-
 /** What happened to a fact at a step of its history. The step before says how it came there. */
 export function displayOf(step: FactStep, previous: FactStep | null): StepDisplay {
-  const block = step.blockNumber === null ? null : `block ${number.format(step.blockNumber)}`;
+  const block = step.blockNumber === null ? null : `block ${countText(step.blockNumber)}`;
   if (step.isDisputed)
     return { title: `Disputed: nodes disagree about ${block ?? 'it'}`, mark: 'warning', icon: 'alert' };
   switch (step.state) {

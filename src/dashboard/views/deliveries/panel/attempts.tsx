@@ -1,8 +1,8 @@
 import type { Attempt, DeliveryDetail } from '../../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../../contract/attempt-error-text.ts';
-import { Icon } from '../../../components/icon.tsx';
 import { durationText } from '../../../components/values/duration-text.ts';
 import { ClockTime, DueCountdown, Time } from '../../../components/values/time.tsx';
+import { Timeline, TimelineStep } from '../../../components/values/timeline.tsx';
 import { AttemptHeaders } from './attempt/headers.tsx';
 import { ResponseBody } from './attempt/response-body.tsx';
 
@@ -14,41 +14,30 @@ const KINDS: Readonly<Record<Attempt['kind'], string>> = {
 };
 
 /** The attempts in order, with the time between them, and the next scheduled attempt. */
-export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
-  const { attemptLog, dateCreated, dateNextAttempt } = delivery;
+export function Attempts({ delivery }: { delivery: DeliveryDetail }) {
+  const { attemptLog, dateCreated, dateNextAttempt, body } = delivery;
   return (
-    <ol class="timeline" aria-label="Attempts">
-      <li class="timeline-entry">
-        <span class="timeline-mark timeline-neutral">
-          <Icon name="dot" size={12} />
-        </span>
+    <Timeline label="Attempts">
+      <TimelineStep mark="neutral" icon="dot">
         <p>
           <strong>Accepted</strong> <Time seconds={dateCreated} />
         </p>
-      </li>
+      </TimelineStep>
       {attemptLog.map((attempt, index) => (
-        <AttemptEntry
-          key={attempt.attempt}
-          attempt={attempt}
-          previous={attemptLog[index - 1] ?? null}
-          body={delivery.body}
-        />
+        <AttemptStep key={attempt.attempt} attempt={attempt} previous={attemptLog[index - 1] ?? null} body={body} />
       ))}
       {dateNextAttempt === null ? null : <NextAttempt dateS={dateNextAttempt} attempts={attemptLog.length} />}
-    </ol>
+    </Timeline>
   );
 }
 
-type EntryProps = { attempt: Attempt; previous: Attempt | null; body: string };
+type StepProps = { attempt: Attempt; previous: Attempt | null; body: string };
 
-function AttemptEntry({ attempt, previous, body }: EntryProps) {
+function AttemptStep({ attempt, previous, body }: StepProps) {
   const { kind, startedAtMs, durationMs, statusCode, error, response, postUrl } = attempt;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   return (
-    <li class="timeline-entry">
-      <span class={`timeline-mark timeline-${succeeded ? 'good' : 'bad'}`}>
-        <Icon name={succeeded ? 'check' : 'cross'} size={12} />
-      </span>
+    <TimelineStep mark={succeeded ? 'good' : 'bad'} icon={succeeded ? 'check' : 'cross'}>
       <p>
         <strong>{KINDS[kind]}</strong> <ClockTime milliseconds={startedAtMs} />
         {previous === null ? null : (
@@ -62,7 +51,7 @@ function AttemptEntry({ attempt, previous, body }: EntryProps) {
       {previous === null || previous.postUrl === postUrl ? null : <p class="small muted">Sent to {postUrl}</p>}
       {response === null || response === '' ? null : <ResponseBody text={response} />}
       <AttemptHeaders attempt={attempt} body={body} />
-    </li>
+    </TimelineStep>
   );
 }
 
@@ -71,14 +60,11 @@ const COUNTDOWN_BELOW_S = 90;
 function NextAttempt({ dateS, attempts }: { dateS: number; attempts: number }) {
   const leftS = dateS - Date.now() / 1000;
   return (
-    <li class="timeline-entry">
-      <span class="timeline-mark timeline-next">
-        <Icon name="clock" size={12} />
-      </span>
+    <TimelineStep mark="next" icon="clock">
       <p>
         <strong>{attempts === 0 ? 'First attempt' : 'Next attempt'}</strong>{' '}
         {leftS < COUNTDOWN_BELOW_S ? <DueCountdown untilMs={dateS * 1000} /> : <Time seconds={dateS} />}
       </p>
-    </li>
+    </TimelineStep>
   );
 }

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../client/audit.ts';
-import { SortHead } from '../../../components/lists/sort-head.tsx';
+import type { Column } from '../../../components/lists/data-table.tsx';
 import { DateTime } from '../../../components/values/time.tsx';
 import { DASHBOARD_PATHS, endpointPath } from '../../../paths.ts';
 import { changeQuery, Link, urlFor } from '../../../router.tsx';
@@ -7,47 +7,45 @@ import { type Change, type ChangedValue, changesOf } from './changes.ts';
 import type { KeyNames } from './use-key-names.ts';
 import { actionText, actorText } from './words.ts';
 
-type TableProps = { entries: readonly AuditEntry[]; names: KeyNames; busy: boolean; query: URLSearchParams };
-
-export function AuditTable({ entries, names, busy, query }: TableProps) {
-  return (
-    <div class="table-frame">
-      <table class="table audit" aria-busy={busy}>
-        <caption class="visually-hidden">Audit log</caption>
-        <thead>
-          <tr>
-            <SortHead field="dateCreated" label="When" firstDir="desc" query={query} class="column-when" />
-            <th scope="col">Change</th>
-            <th scope="col" class="column-actor not-phone">
-              Made by
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.auditId}>
-              <td class="column-when">
-                <DateTime seconds={entry.dateCreated} />
-              </td>
-              <td>
-                <strong>{actionText(entry.action)}</strong> <Target id={entry.target} names={names} />
-                <div class="only-phone small">
-                  by <Actor actor={entry.actor} names={names} />
-                </div>
-                <Changes changes={changesOf(entry)} />
-              </td>
-              <td class="column-actor not-phone">
-                <Actor actor={entry.actor} names={names} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+export function columnsOf(names: KeyNames): readonly Column<AuditEntry>[] {
+  return [
+    {
+      name: 'dateCreated',
+      header: 'When',
+      sort: 'desc',
+      width: '11rem',
+      narrowWidth: '6.5rem',
+      cell: ({ dateCreated }) => <DateTime seconds={dateCreated} />,
+    },
+    {
+      name: 'change',
+      header: 'Change',
+      width: 'rest',
+      cell: (entry) => (
+        <>
+          <strong>{actionText(entry.action)}</strong> <Target id={entry.target} names={names} />
+          <Changes changes={changesOf(entry)} />
+        </>
+      ),
+    },
+    {
+      name: 'actor',
+      header: 'Made by',
+      width: '20rem',
+      narrow: {
+        below: 'medium',
+        line: ({ actor }) => (
+          <div class="small">
+            by <Actor actor={actor} names={names} />
+          </div>
+        ),
+      },
+      cell: ({ actor }) => <Actor actor={actor} names={names} />,
+    },
+  ];
 }
 
-/** Leads to the object where it has a view. A key has a name beside its ID. */
+/** Leads to the object where it has a view. A key also has a name. */
 function Target({ id, names }: { id: string; names: KeyNames }) {
   const to = id.startsWith('wh_')
     ? urlFor(DASHBOARD_PATHS.webhooks, { webhookId: id })

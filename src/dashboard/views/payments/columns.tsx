@@ -1,6 +1,7 @@
 import type { Payment } from '../../../client/chain/payments.ts';
-import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import type { Column } from '../../components/lists/data-table.tsx';
 import { Address } from '../../components/values/address.tsx';
+import { countText } from '../../components/values/count-text.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { paymentPath } from '../../paths.ts';
@@ -9,7 +10,7 @@ import { Amount } from './amount.tsx';
 import { PaymentState } from './state-badge.tsx';
 import { reachOf } from './words.ts';
 
-const COLUMNS: readonly Column<Payment>[] = [
+export const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
   {
     name: 'state',
     header: 'State',
@@ -49,21 +50,6 @@ const COLUMNS: readonly Column<Payment>[] = [
   },
 ];
 
-type TableProps = { payments: readonly Payment[]; busy: boolean; query: URLSearchParams };
-
-export function PaymentTable({ payments, busy, query }: TableProps) {
-  return (
-    <DataTable
-      name="payments row-links"
-      caption="Payments"
-      columns={COLUMNS}
-      rows={payments}
-      keyOf={({ paymentId }) => paymentId}
-      {...{ busy, query }}
-    />
-  );
-}
-
 /** The link covers the whole row. */
 function Paid({ payment }: { payment: Payment }) {
   return (
@@ -102,15 +88,13 @@ function Subject({ id }: { id: string | null }) {
   );
 }
 
-const number = new Intl.NumberFormat();
-
 function Reach({ payment }: { payment: Payment }) {
   const { delivered, all } = reachOf(payment);
   if (payment.state === 'retracted') return <span class="muted small">retracted</span>;
   if (all === 0) return <span class="muted small">no webhook</span>;
   return (
     <span class="number small">
-      to {number.format(delivered)} of {number.format(all)}
+      to {countText(delivered)} of {countText(all)}
       {payment.deliveries.failed === 0 ? null : <span class="error-text"> · {payment.deliveries.failed} failed</span>}
     </span>
   );

@@ -1,8 +1,8 @@
 /** The last minutes, hour or day, counted from when it was chosen or the view was opened. The URL holds its name. */
 export const TIME_RANGES = [
-  { name: '15m', label: '15 min', seconds: 900 },
-  { name: '1h', label: '1 h', seconds: 3_600 },
-  { name: '1d', label: '1 d', seconds: 86_400 },
+  { name: '15m', text: '15 min', seconds: 900 },
+  { name: '1h', text: '1 h', seconds: 3_600 },
+  { name: '1d', text: '1 d', seconds: 86_400 },
 ] as const;
 
 /** When a range that is chosen now begins, in Unix seconds; null for a name that is none. */

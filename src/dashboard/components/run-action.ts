@@ -1,0 +1,33 @@
+import { asProblem } from '../api.ts';
+import { showToast } from './toasts.tsx';
+
+/** Long enough to read what an action did, and to decide. */
+const UNDO_MS = 12_000;
+
+/**
+ * Runs an action and says that it is done, or why it is not. `failed` begins the sentence of a failure. With `undo`, the
+ * message offers it.
+ */
+export async function runAction(
+  run: () => Promise<unknown>,
+  done: string,
+  failed: string,
+  undo?: () => void,
+): Promise<boolean> {
+  try {
+    await run();
+  } catch (error) {
+    showToast({ tone: 'bad', text: `${failed} ${asProblem(error).detail}` });
+    return false;
+  }
+  if (undo === undefined) {
+    showToast({ tone: 'good', text: done });
+    return true;
+  }
+  const undoNow = () => {
+    remove();
+    undo();
+  };
+  const remove = showToast({ tone: 'good', text: done, action: { label: 'Undo', run: undoNow } }, UNDO_MS);
+  return true;
+}

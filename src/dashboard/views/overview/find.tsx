@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks';
+import { readPaymentSearch } from '../../../domain/chain/payment-search.ts';
+import { paybell } from '../../api.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Form, TextField, textIn } from '../../components/inputs.tsx';
+import { DASHBOARD_PATHS, paymentPath } from '../../paths.ts';
+import { navigate, urlFor } from '../../router.tsx';
+import { missingPermissions } from '../../session.ts';
+
+/** Finds whatever a person has in hand: a payment, its deliveries, or an event that has none. */
+export function Find() {
+  const [busy, setBusy] = useState(false);
+  const find = async (q: string) => {
+    if (q === '') return;
+    setBusy(true);
+    navigate(await targetOf(q));
+  };
+  return (
+    <search>
+      <Form class="find" onSubmit={(form) => void find(textIn(form, 'q'))}>
+        <TextField
+          label="Find"
+          field="field-grow"
+          name="q"
+          type="search"
+          maxLength={256}
+          spellcheck={false}
+          placeholder="Transaction, address, amount, transfer, agreement, event, delivery, URL or host"
+        />
+        <button type="submit" class="button button-primary" disabled={busy}>
+          <Icon name="search" size={14} />
+          Find
+        </button>
+      </Form>
+    </search>
+  );
+}
+
+/** A payment tells most. Without one, the list of deliveries also names an event that has no delivery. */
+async function targetOf(q: string): Promise<string> {
+  const { by } = readPaymentSearch(q);
+  const deliveries = urlFor(DASHBOARD_PATHS.deliveries, { q });
+  if (by === 'event' || by === 'delivery' || missingPermissions.get().has('payments:read')) return deliveries;
+  const found = await paybell()
+    .payments.list({ q, limit: 1 })
+    .catch(() => null);
+  const [payment] = found?.payments ?? [];
+  if (found?.totalResults === 1 && payment !== undefined) return paymentPath(payment.paymentId);
+  return by === 'subject' && payment === undefined ? deliveries : urlFor(DASHBOARD_PATHS.payments, { q });
+}
