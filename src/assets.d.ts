@@ -1,4 +1,4 @@
-/** Files that a package ships and we only serve: importing one gives its path, also in a compiled executable. */
+/** Files of packages that Paybell only serves. Importing one gives its path, even in a compiled executable. */
 declare module '*.css' {
   const path: string;
   export default path;

@@ -32,8 +32,10 @@ import {
   parseDepths,
   parseLeastDepths,
   parseNodes,
+  parsePolls,
   parseQuorums,
 } from './domain/chain/network-nodes.ts';
+import { isMadeUp } from './domain/chain/practice.ts';
 import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
 import { type OperatorKey, parseOperatorKeys, unnamedOperatorKey } from './domain/keys/operator-keys.ts';
 import { DEFAULT_NETWORKS } from './domain/networks.ts';
@@ -122,6 +124,8 @@ const schema = z
     ENTITY_STORAGE_LIMIT: parsed(sizeLimit, sizeRule).default(50 * UNIT_BYTES.GiB),
     ENTITY_HELD_LIMIT: integer(1, 10_000).default(1_000),
     ENTITY_SOURCE_LIMIT: integer(1, 10_000).default(100),
+    ENTITY_INVOICE_LIMIT: integer(1, 1_000_000).default(10_000),
+    ENTITY_ADDRESS_LIMIT: integer(1, 10_000_000).default(100_000),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),
     FEED_LIMIT: integer(1, 100_000).default(100),
@@ -156,7 +160,9 @@ const schema = z
     CHAIN_FINALITY: explained(parseDepths).default([]),
     CHAIN_MIN_DEPTH: explained(parseLeastDepths).default([]),
     CHAIN_QUORUM: explained(parseQuorums).default([]),
+    CHAIN_POLL: explained(parsePolls).default([]),
     CHAIN_GRACE: integer(0, 100).default(3),
+    CHAIN_ADDRESS_LIMIT: integer(1, 100_000_000).default(1_000_000),
     REUSE_PORT: flag.default(false),
     WORKERS: parsed(workerCount, 'must be auto or a whole number from 1 to 256').default(1),
     ROLE: z.enum(['all', 'api', 'delivery', 'chain'], { error: 'must be all, api, delivery or chain' }).default('all'),
@@ -165,7 +171,7 @@ const schema = z
       .default('info'),
     ...openTelemetrySettings,
   })
-  // These are checked even when other settings are invalid, so that all errors are reported together.
+  // The checks below run even when other settings are invalid, so that all errors are reported together.
   .refine((settings) => settings.DATABASE_URL?.engine !== 'postgres' || secretKeysIn(settings).length > 0, {
     path: ['SECRET_KEY'],
     error: 'must be set when DATABASE_URL is PostgreSQL, to the same value on every instance: openssl rand -base64 32',
@@ -210,8 +216,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * An empty variable counts as not set, which is what `NAME=` in an env file means. The key is asked for last, and only where
- * it is needed: that may run a command.
+ * An empty variable counts as not set, as with `NAME=` in an env file. The key is read last, and only if it is needed:
+ * that may run a command.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -307,6 +313,17 @@ export function delivers({ ROLE }: Pick<Config, 'ROLE'>): boolean {
 
 export function followsChains({ ROLE, CHAIN_RPC }: Pick<Config, 'ROLE' | 'CHAIN_RPC'>): boolean {
   return CHAIN_RPC.length > 0 && (ROLE === 'all' || ROLE === 'chain');
+}
+
+/** Whether Paybell makes payments up instead of reading networks. */
+export function isPracticeMode({ CHAIN_RPC }: Pick<Config, 'CHAIN_RPC'>): boolean {
+  return CHAIN_RPC.some(isMadeUp);
+}
+
+/** The networks of a registration that names none. Practice payments need a webhook too. */
+export function knownNetworks(config: Pick<Config, 'NETWORKS' | 'CHAIN_RPC'>): number[] {
+  const madeUp = config.CHAIN_RPC.filter(isMadeUp).map(({ networkId }) => networkId);
+  return [...new Set([...madeUp, ...config.NETWORKS])];
 }
 
 export function exportsTelemetry(config: Config): boolean {

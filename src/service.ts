@@ -43,7 +43,9 @@ const READINESS_GRACE_MS = 250;
 /** Beyond the deadline of a statement, which is what the last writes can wait for. */
 const LAST_WORK_MARGIN_MS = 3_000;
 const lastWorkMs = ({ DATABASE_TIMEOUT }: StopSettings) => DATABASE_TIMEOUT + LAST_WORK_MARGIN_MS;
-/** What a collector has not taken by then is lost: it must not keep the service from stopping. */
+/**
+ * Spans and metrics that the collector has not taken by then are lost. They must not keep the service from stopping.
+ */
 const LAST_TELEMETRY_MS = 2_000;
 /** Attempts in flight end with their timeout. Then their results are written, and claims are returned. */
 const attemptsEndMs = (config: StopSettings) => config.DELIVERY_TIMEOUT + 2 * lastWorkMs(config);
@@ -69,11 +71,11 @@ export type Service = {
 };
 
 export type ServiceOptions = {
-  /** The metrics of all processes behind the port, where there are several. */
+  /** The metrics of all processes behind the port, if there are several. */
   readonly metricsText?: () => Promise<string>;
 };
 
-/** What runs beside the requests and the deliveries. */
+/** Background work next to requests and deliveries. */
 type Background = Pick<Job, 'start'> & { readonly stop: () => Promise<void> | void };
 
 /** Composition root: settings in, a running service out. */
@@ -95,12 +97,12 @@ export async function startService(config: Config, log: Logger, options: Service
     ...observe(core),
   ];
   const stop = async () => {
-    // The engine claims nothing from here on: what the API still accepts waits in the store.
+    // The engine claims nothing from here on. Events that the API still accepts wait in the database.
     const attempts = delivery === null ? null : endsWithin(attemptsEndMs(config), delivery.engine.stop());
     await Promise.all([api.stop(), attempts]);
     const rest = async () => {
       await delivery?.engine.claimsReturned();
-      // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
+      // Afterwards, because the last run of a job writes the results of the last requests and attempts.
       await Promise.all(background.map((job) => job.stop()));
     };
     const ended = endsWithin(lastWorkMs(config), rest());
@@ -126,7 +128,7 @@ export async function startService(config: Config, log: Logger, options: Service
   }
 }
 
-/** So that a stop always ends: what is cut off was not acknowledged, or becomes due again in the store. */
+/** Lets a stop always end. Work that is cut off was not acknowledged, or becomes due again in the database. */
 async function endsWithin(ms: number, work: Promise<void>): Promise<boolean> {
   const deadline = Promise.withResolvers<boolean>();
   const timer = setTimeout(deadline.resolve, ms, false);
@@ -137,8 +139,9 @@ async function endsWithin(ms: number, work: Promise<void>): Promise<boolean> {
   }
 }
 
-/** What the API and the delivery share. */
-type Core = Store & {
+/** Parts that the API and the delivery share. */
+type Core = Omit<Store, 'db'> & {
+  readonly db: InstrumentedDatabase;
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -146,11 +149,11 @@ type Core = Store & {
   readonly counts: DeliveryMetrics;
   readonly tools: AttemptTools;
   readonly workers: Workers;
-  /** Null where OpenTelemetry is off. */
+  /** Null if OpenTelemetry is off. */
   readonly tracer: Tracer | null;
 };
 
-/** Loaded only where the settings name a collector. */
+/** Loaded only if the settings name a collector. */
 async function loadTelemetry(config: Config, log: Logger, { registry }: Metrics): Promise<Telemetry> {
   const { startTelemetry } = await import('./telemetry/open-telemetry.ts');
   return startTelemetry(config, log, registry);
@@ -164,6 +167,10 @@ function createCore(
   tracer: Tracer | null,
 ): Core {
   const db = new InstrumentedDatabase(store, metrics);
+  db.writes.onChange = (problem) => {
+    if (problem === null) log.info('the store accepts writes again');
+    else log.error(problem, 'the store cannot be written');
+  };
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   const counts = new DeliveryMetrics(metrics, stats);
   const tools = createAttemptTools(config, db, box, tracer);
@@ -221,7 +228,7 @@ function createHeartbeat(
   return heartbeat;
 }
 
-/** Loaded only where the settings name networks: nothing of it costs a start without them. */
+/** Loaded only if the settings name networks, so that a start without them does not pay for it. */
 async function loadChain({ config, db, metrics: { registry } }: Core): Promise<Chain> {
   const { createChain } = await import('./chain/chain.ts');
   return createChain(config, db, registry);
@@ -296,12 +303,13 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
     headersFor,
     nowMs: Date.now,
     failingWorkers: () => workers.failing(),
+    writeProblem: () => db.writes.problem,
     isReady: () => isReady,
   });
   return {
     ...{ acceptQueue, usage, onTask },
     listen: async () => {
-      // What another instance has accepted and does not dispatch itself.
+      // Wakes feeds for deliveries that another instance has accepted and does not dispatch itself.
       await db.onWork(() => feeds.watch.wake());
       server = listen(app, config, log);
       return server.url;
