@@ -5,6 +5,7 @@ import { claims } from './catalogue/claims.ts';
 import { copy } from './catalogue/copy.ts';
 import { endpoints } from './catalogue/endpoints.ts';
 import { facts } from './catalogue/facts.ts';
+import { families } from './catalogue/families.ts';
 import { feed } from './catalogue/feed.ts';
 import { finality } from './catalogue/finality.ts';
 import { jobs } from './catalogue/jobs.ts';
@@ -40,6 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...finality,
   ...facts,
   ...sources,
+  ...families,
   ...responses,
   ...lists,
   ...copy,

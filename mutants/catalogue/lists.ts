@@ -5,7 +5,7 @@ export const lists: readonly Mutant[] = [
   {
     name: 'day-left',
     what: 'lists events of an earlier day after one of them',
-    file: 'store/events/day-book.ts',
+    file: 'store/reconciliation/day-book.ts',
     find: 'after === null || after < first',
     replace: 'after === null',
     caughtBy: { file: 'api/routes/events/reconciliation', test: 'has no event of the day before' },

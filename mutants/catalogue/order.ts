@@ -166,6 +166,22 @@ export const order: readonly Mutant[] = [
     caughtBy: { file: 'store/deliveries/order/supersede', test: 'a payment ends the reminders of the same transfer' },
   },
   {
+    name: 'superseded-gives-up-turn',
+    what: 'sends a payment while the request of the reminder before it is in flight',
+    file: 'store/deliveries/order/supersede.ts',
+    find: 'lease_ms <= $2 and id in',
+    replace: 'lease_ms <= $2 + 60000 and id in',
+    caughtBy: { file: 'store/deliveries/order/supersede', test: 'keeps its turn until then' },
+  },
+  {
+    name: 'superseded-is-retried',
+    what: 'retries a reminder that was in flight when its payment came',
+    file: 'store/deliveries/order/supersede.ts',
+    find: 'if (moved.length < rows.length) await endInFlight(queries, dialect, event, rows);',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/order/supersede', test: 'is not sent again if it does not' },
+  },
+  {
     name: 'ordering-change-keeps-key',
     what: 'leaves waiting payments in their own order when their endpoint is ordered by agreement',
     file: 'store/endpoints/change.ts',

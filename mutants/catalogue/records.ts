@@ -3,6 +3,17 @@ import type { Mutant } from '../mutant.ts';
 /** Recording attempts: the fencing token, the counters and what a late result may change. */
 export const records: readonly Mutant[] = [
   {
+    name: 'attempts-of-a-delivery-at-once',
+    what: 'records two attempts of a delivery in one statement, and counts both for the one row that changes',
+    file: 'store/deliveries/record/record-attempts.ts',
+    find: 'if (byDelivery.size === made.length) return [made];',
+    replace: 'if (byDelivery.size >= 0) return [made];',
+    caughtBy: {
+      file: 'store/deliveries/record-attempts',
+      test: 'counts two attempts of a delivery in one batch each once',
+    },
+  },
+  {
     name: 'complete-without-token',
     what: 'ends a delivery by the failure of an instance that has lost it',
     file: 'store/deliveries/record/record-attempts.ts',

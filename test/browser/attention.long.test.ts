@@ -47,8 +47,8 @@ test('names endpoints that fail or are suspended and a full backlog, each with t
   await publish(9);
   const suspended = async () => (await client.endpoints.list({ state: 'suspended' })).totalResults;
   await until('one is suspended', async () => (await suspended()) === 1);
-  await until('one fails', async () => (await client.endpoints.list({ failing: 'true' })).totalResults === 1);
-  const { endpoints } = await client.endpoints.list({ failing: 'true' });
+  await until('one fails', async () => (await client.endpoints.list({ state: 'failing' })).totalResults === 1);
+  const { endpoints } = await client.endpoints.list({ state: 'failing' });
 
   for (const look of [{ theme: 'light' }, { theme: 'dark' }, { theme: 'dark', width: 390, height: 844 }] as const) {
     await using tab = await Tab.open(browser, stage, look);
@@ -130,7 +130,7 @@ test('counts the endpoints that it does not name, and leads to all of them', asy
     await client.webhooks.register({ postUrl: `${receiver.url}/${index}`, networkIds: [1], events: ['LatePayment'] });
   }
   await publish(1);
-  await until('all fail', async () => (await client.endpoints.list({ failing: 'true' })).totalResults === 7);
+  await until('all fail', async () => (await client.endpoints.list({ state: 'failing' })).totalResults === 7);
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn('/');
@@ -167,7 +167,7 @@ test('an outage is a rate of 0 % at once, and each number of the tiles leads to 
   const value = (name: string) => page.locator('.tile', { hasText: name }).locator('.tile-value').textContent();
   await until('the outage is shown', async () => (await value('Success rate')) === '0%');
   expect(await page.locator('.destinations .rate-text').textContent()).toBe('0%');
-  expect(await page.locator('.destinations .rate-good').getAttribute('width')).toBe('0');
+  expect(await page.locator('.destinations .rate-past').getAttribute('width')).toBe('0');
   expect(await accessibilityViolations(page)).toEqual([]);
   await savePicture(page, 'outage');
   await page.locator('.tile', { hasText: 'Backlog' }).getByRole('link', { name: '3 retrying' }).click();

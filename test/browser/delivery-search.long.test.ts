@@ -202,10 +202,11 @@ describe('a row', () => {
     // Two hours later the attempt is overdue, as it is where a destination is unhealthy.
     await page.clock.install({ time: Date.now() + 2 * 3_600_000 });
     await page.reload();
-    await rows(page).getByText('due now').waitFor();
+    await rows(page).getByText('due now').locator('visible=true').waitFor();
     await rows(page).filter({ hasText: 'Retrying' }).click();
     await panelOf(page)
       .getByText(/Next attempt due now/)
+      .first()
       .waitFor();
     expect(session.errors).toEqual([]);
   });

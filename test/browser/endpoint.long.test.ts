@@ -76,7 +76,7 @@ test('is paused and resumed, shows its settings, and rotates a secret of its own
   const { page } = tab;
   await tab.signIn(`/endpoints/${endpointId}`);
   await page.getByRole('heading', { name: 'Billing', level: 1 }).waitFor();
-  const settings = page.locator('.endpoint-card', { hasText: 'Settings' });
+  const settings = page.locator('.section-card', { hasText: 'Settings' });
   for (const text of ['By agreement', '50 requests per second', 'authorization'])
     await settings.getByText(text).waitFor();
   expect(await page.content()).not.toContain('not-shown');
@@ -132,7 +132,7 @@ test('keeps what it shows while the server cannot be reached, and says so once',
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn(`/endpoints/${endpointId}`);
-  const rows = () => page.locator('.endpoint-section tbody tr').count();
+  const rows = () => page.locator('.section tbody tr').count();
   await until('one delivery and two webhooks are shown', async () => (await rows()) === 3);
   await tile(page, 'Delivered').waitFor();
   await page.route('**/api/**', (route) => route.abort());

@@ -83,12 +83,12 @@ describe('an endpoint', () => {
     const { page } = tab;
     await tab.signIn('/endpoints');
     await page.getByRole('button', { name: /^Pause / }).click();
-    await page.locator('tr.endpoint-paused').waitFor();
+    await page.locator('tr.row-warning').waitFor();
     await page.getByText('held until you resume it. Nothing is lost.').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.locator('tr.endpoint-active').waitFor();
+    await page.locator('tr.row-good').waitFor();
     await page.getByRole('button', { name: /^Pause / }).click();
-    await page.locator('tr.endpoint-paused').waitFor();
+    await page.locator('tr.row-warning').waitFor();
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
     await client.events.publish({ event: 'LatePayment', networkId: 10 });
     await until('two wait', async () => (await page.locator('td.column-waiting').first().textContent()) === '2');
@@ -155,7 +155,7 @@ describe('an endpoint', () => {
     await onlyEndpoint();
     receiver.respondWith(500);
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
-    await until('it is failing', async () => (await client.endpoints.list()).endpoints[0]?.dateFailingSince !== null);
+    await until('it is failing', async () => (await client.endpoints.list()).endpoints[0]?.state === 'failing');
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/endpoints');
     await tab.page.locator('td.column-state .badge', { hasText: 'Failing' }).waitFor();

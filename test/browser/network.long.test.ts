@@ -25,7 +25,7 @@ beforeAll(async () => {
   stage = await startStage({ ADMIN_KEY, ROLE: 'api', CHAIN_RPC });
   await using ethereum = await NetworkWriter.open(stage, 1);
   const nodes = [
-    node('1#1', 'ok', { head: 23_811_280, behindBlocks: 0, finalized: 23_811_216 }),
+    node('1#1', 'ok', { head: 23_811_280, behindBlocks: 0, finalized: 23_811_216, calls: callsOf(1_001) }),
     node('1#2', 'behind', { head: 23_811_240, behindBlocks: 40, finalized: 23_811_216 }),
     node('1#3', 'failing', { lastError: 'timeout' }),
   ];
@@ -40,6 +40,16 @@ afterAll(async () => {
   await browser?.close();
   await stage?.[Symbol.asyncDispose]();
 });
+
+/** Half of them now, and half of them half an hour ago. */
+function callsOf(calls: number): NodeHealth['calls'] {
+  const minute = Math.floor(Date.now() / 60_000);
+  const half = Math.floor(calls / 2);
+  return [
+    { minute: minute - 30, calls: half },
+    { minute, calls: calls - half },
+  ];
+}
 
 function node(name: string, state: NodeHealth['state'], more: Partial<NodeHealth>): NodeHealth {
   return { ...SILENT_NODE, lastError: null, ...more, name, state, lastOkAtMs: Date.now() - 180_000 };
@@ -58,6 +68,7 @@ test.each(Object.keys(LOOKS))('shows its nodes side by side, and its sources, %s
   const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
   expect(texts[0]).toContain('Healthy');
   expect(texts[0]).toContain('23,811,280');
+  expect(texts[0]).toContain('1,001');
   expect(texts[1]).toContain('Behind');
   expect(texts[1]).toContain('40');
   expect(texts[2]).toContain('Timed out');

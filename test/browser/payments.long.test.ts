@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
 import type { FoundFact } from '../../src/domain/chain/facts.ts';
 import { CONFIRMED } from '../support/chain/steps.ts';
@@ -60,6 +60,29 @@ async function payAll(): Promise<Record<'final' | 'seen' | 'retracted' | 'unwant
   await base.step(HEAD + 161, [{ change: 'lost', ...retracted, lostAtHead: HEAD + 161 }], { finalLagMs: 184_000 });
   await base.step(HEAD + 162, [{ change: 'retracted', ...retracted }], { finalLagMs: 184_000 });
   return all;
+}
+
+/** One payment that a webhook for payments that are seen wants. */
+async function payOne(amounts: object, more: Partial<FoundFact> = {}, letter = 'd'): Promise<FoundFact> {
+  const { client, receiver } = stage;
+  await client.webhooks.register({
+    postUrl: `${receiver.url}/hook`,
+    networkIds: [8453],
+    events: ['TransferProcessed'],
+  });
+  await using base = await NetworkWriter.open(stage, 8453);
+  const fact: FoundFact = {
+    ...base.transfer(letter, inBlock(HEAD, 'a')),
+    fields: { payer: PAYER, payee: SHOP, token: USDC, ...amounts },
+    ...more,
+  };
+  await base.step(HEAD + 1, [{ change: 'seen', fact, evidence: CONFIRMED }]);
+  return fact;
+}
+
+async function shownTexts(elements: Locator, count: number): Promise<string[]> {
+  await shows(elements, count);
+  return elements.allInnerTexts();
 }
 
 describe('the list of payments', () => {
@@ -143,18 +166,14 @@ describe('a payment', () => {
     ['unwanted', ['Yes', 'Yes, by a reorg', 'None'], 'No webhook wants this payment.'],
   ] as const;
 
-  test.each(CASES)('that is %s answers the three questions two clicks from the start', async (kind, answers, words) => {
+  test.each(CASES)('that is %s answers the three questions one click from the start', async (kind, answers, words) => {
     const facts = await payAll();
     for (const look of Object.keys(LOOKS)) {
       await using tab = await Tab.open(browser, stage, LOOKS[look]);
       const { page } = tab;
       await tab.signIn('/');
-      await page.getByLabel('Find a payment').fill(facts[kind].transactionHash);
-      // The first click.
+      await page.getByLabel('Find', { exact: true }).fill(facts[kind].transactionHash);
       await page.getByRole('button', { name: 'Find' }).click();
-      await shows(rows(page), 1);
-      // The second click.
-      await rows(page).locator('.row-link').click();
       await page.locator('.answers').waitFor();
       expect([
         await answer(page, 'Was it paid?'),
@@ -197,6 +216,50 @@ describe('a payment', () => {
     await page.goto(`/payments/pay_${'z'.repeat(26)}`);
     await page.getByText('There is no payment with this id.').waitFor();
     expect(tab.errorsExcept(/404/)).toEqual([]);
+  });
+
+  test.each(Object.keys(LOOKS))('names the webhook whose delivery fails, and the reason, %s', async (look) => {
+    stage.receiver.respondWith(503, 'closed');
+    const fact = await payOne({ amount: '25', amountBase: '25000000' });
+    const retrying = async () => (await stage.client.deliveries.list({ status: 'retrying' })).totalResults === 1;
+    await until('the first attempt has failed', retrying);
+    await using tab = await Tab.open(browser, stage, LOOKS[look]);
+    const { page } = tab;
+    await tab.signIn(`/payments/pay_${fact.factId.slice(4)}`);
+    const [webhook] = await shownTexts(page.locator('.payment-webhooks > li'), 1);
+    expect(webhook).toContain('Retrying');
+    expect(webhook).toContain('503');
+    expect(await answer(page, 'Which webhooks have it?')).toBe('0 of 1 webhook');
+    await page
+      .locator('.answers')
+      .getByText('The last attempt to 1 webhook failed, and another one follows.')
+      .waitFor();
+    await savePicture(page, `payment failing delivery ${look}`);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.errors).toEqual([]);
+  });
+
+  test.each(Object.keys(LOOKS))('of the amount 0 and dust have a label and were not paid, %s', async (look) => {
+    const zero = await payOne({ amount: '0', amountBase: '0' }, { isDust: true, isSilent: true });
+    const dust = await payOne({ amount: '0.000001', amountBase: '1' }, { isDust: true, isSilent: true }, 'e');
+    await using tab = await Tab.open(browser, stage, LOOKS[look]);
+    const { page } = tab;
+    await tab.signIn('/payments');
+    await shows(rows(page), 2);
+    const texts = await rows(page).allInnerTexts();
+    expect(texts.filter((text) => text.includes('Zero amount'))).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('Dust'))).toHaveLength(1);
+    await savePicture(page, `payments poison ${look}`);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.goto(`/payments/pay_${zero.factId.slice(4)}`);
+    await page.getByText('Anyone can write that about any address').waitFor();
+    expect(await answer(page, 'Was it paid?')).toBe('No');
+    await savePicture(page, `payment zero ${look}`);
+    await page.goto(`/payments/pay_${dust.factId.slice(4)}`);
+    await page.getByText('Below the least amount of its source. Paybell delivers nothing for it.').waitFor();
+    expect(await answer(page, 'Which webhooks have it?')).toBe('None');
+    expect(await fits(page)).toBe(true);
+    expect(tab.errors).toEqual([]);
   });
 
   test('follows the network while it is open', async () => {

@@ -57,7 +57,7 @@ describe('API keys', () => {
     expect(await page.content()).not.toContain(apiKey);
 
     const row = rows(page).filter({ hasText: 'Support desk' });
-    await row.locator('td.not-phone').getByText('deliveries:read, deliveries:write').waitFor();
+    await row.locator('td.column-permissions').getByText('deliveries:read, deliveries:write').waitFor();
     await row.getByRole('button', { name: 'Revoke Support desk' }).click();
     const revoking = page.getByRole('dialog', { name: 'Revoke API key' });
     await revoking.getByRole('button', { name: 'Cancel' }).click();
@@ -125,11 +125,11 @@ test('the alert URL is set, refused where it is invalid, and removed', async () 
   await tab.signIn('/settings?section=alerts');
   await page.getByText('Off', { exact: true }).waitFor();
   await savePicture(page, 'settings alerts off');
-  await page.getByLabel('URL').fill('not a url');
+  await page.getByLabel('URL', { exact: true }).fill('not a url');
   await page.getByRole('button', { name: 'Turn on alerts' }).click();
   await page.locator('.error-text').waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);
-  await page.getByLabel('URL').fill(`${receiver.url}/alerts`);
+  await page.getByLabel('URL', { exact: true }).fill(`${receiver.url}/alerts`);
   await page.getByRole('button', { name: 'Turn on alerts' }).click();
   await page.getByText('On', { exact: true }).waitFor();
   expect((await client.webhooks.noticeUrl()).noticeUrl).toBe(`${receiver.url}/alerts`);
@@ -193,7 +193,7 @@ test.each(Object.values(LOOKS))(
     await tab.signIn('/settings');
     for (const section of ['keys', 'alerts', 'audit']) {
       await page.goto(`/settings?section=${section}`);
-      await page.locator('.table, .settings-card').first().waitFor();
+      await page.locator('.table, .section-card').first().waitFor();
       expect(await accessibilityViolations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await savePicture(page, `settings ${section} ${theme} ${width}`);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
+import type { AmountRule } from '../../src/domain/chain/finality-by-amount.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
@@ -267,14 +268,14 @@ describe('the health of webhooks', () => {
     await tab.signIn('/webhooks');
     await page.getByText('1 webhook is suspended.').waitFor();
     await page.getByText('The endpoint responded with 410 Gone').waitFor();
-    await shows(page.locator('tr.suspended'), 1);
+    await shows(page.locator('tr.row-warning'), 1);
     const marked = (state: string) => rows(page).getByText(state, { exact: true });
     await until('the other is known to be active', async () => (await marked('Active').count()) === 1);
     await savePicture(page, 'webhooks with their state');
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: /^Resume LatePayment on network 1 / }).click();
     await until('the webhook is resumed', async () => !(await suspended()));
-    await until('no row is marked', async () => (await page.locator('tr.suspended').count()) === 0);
+    await until('no row is marked', async () => (await page.locator('tr.row-warning').count()) === 0);
     await until('both are active', async () => (await marked('Active').count()) === 2);
     const { endpoints } = await client.endpoints.list();
     await client.endpoints.pause(endpoints[0]?.endpointId ?? '');
@@ -424,6 +425,52 @@ describe('the options of a webhook', () => {
       expect(tab.errorsExcept(/status of 400/)).toEqual([]);
     },
   );
+
+  test.each([390, 1440])('have a finality by amount, with rules in a form, %i pixels wide', async (width) => {
+    const { client, receiver } = stage;
+    const { webhooks } = await client.webhooks.register({
+      ...{ postUrl: `${receiver.url}/hook`, networkIds: [1], events: ['TransferProcessed'] },
+    });
+    const webhookId = webhooks[0]?.webhookId ?? '';
+    await using tab = await Tab.open(browser, stage, { width, height: 900 });
+    const { page } = tab;
+    await tab.signIn('/webhooks');
+    await page.getByRole('button', { name: /^Options of TransferProcessed/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Options' });
+    await dialog.getByLabel('Finality', { exact: true }).selectOption({ label: 'By amount: small payments early' });
+    expect(await dialog.getByLabel('Amount of rule 1 in US dollars').inputValue()).toBe('50');
+    await dialog.getByRole('button', { name: 'Add a rule' }).click();
+    await dialog.getByLabel('Amount of rule 2 in US dollars').fill('20');
+    await dialog.getByLabel('Finality of rule 2').selectOption({ label: 'Confirmations' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('must be more than the maxAmount before it').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await dialog.getByLabel('Amount of rule 2 in US dollars').fill('500');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const rules: AmountRule[] = [
+      { maxAmount: '50', tokens: ['usd'], finality: 'seen' },
+      { maxAmount: '500', tokens: ['usd'], finality: 12 },
+    ];
+    expect(await client.webhooks.options(webhookId)).toEqual({ finality: { rules, otherwise: 'final' }, filter: null });
+    await page
+      .getByText('Finality: seen up to 50 USD, 12 confirmations up to 500 USD, otherwise final')
+      .first()
+      .waitFor({
+        state: 'attached',
+      });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.getByRole('button', { name: /^Options of TransferProcessed/ }).click();
+    await dialog.getByRole('button', { name: 'Remove rule 1' }).click();
+    await dialog.getByLabel('Finality of all other payments').selectOption('safe');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await client.webhooks.options(webhookId)).toEqual({
+      ...{ finality: { rules: rules.slice(1), otherwise: 'safe' }, filter: null },
+    });
+    expect(tab.errorsExcept(/status of 400/)).toEqual([]);
+  });
 
   test('with errors are not saved, and each error names its field', async () => {
     const { client, receiver } = stage;

@@ -171,6 +171,22 @@ onSuiteEngine('every method of the client', (store) => {
     });
   });
 
+  test('invoices: create, list, read, cancel and check', async () => {
+    const { invoices } = await newClient();
+    const failing = (call: Promise<unknown>) => call.catch((error: unknown) => error);
+    const dateExpires = Math.floor(Date.now() / 1000) + 3_600;
+    const address = `0x${'1'.repeat(40)}`;
+    const invoice = { networkId: 8453, token: address, address, amount: '25', dateExpires, reference: 'order 1' };
+    expect(await failing(invoices.create(invoice))).toMatchObject({ status: 409, code: 'network_not_followed' });
+    const { results } = await invoices.createBatch([invoice, { ...invoice, amount: '0' }]);
+    expect(results.map(({ code }) => code)).toEqual(['network_not_followed', 'invalid_request']);
+    expect(await invoices.list({ q: 'order 1', watch: 'on' })).toEqual({ totalResults: 0, invoices: [] });
+    expect(await Array.fromAsync(invoices.listAll())).toEqual([]);
+    for (const call of [invoices.get('inv_none'), invoices.cancel('inv_none'), invoices.check('inv_none')]) {
+      expect(await failing(call)).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+
   test('sources, facts and networks: create, try, list, read and delete', async () => {
     const { sources, facts, chains } = await newClient();
     const failing = (call: Promise<unknown>) => call.catch((error: unknown) => error);
@@ -178,10 +194,16 @@ onSuiteEngine('every method of the client', (store) => {
     expect(await failing(sources.create(source))).toMatchObject({ status: 409, code: 'network_not_followed' });
     const transaction = { networkId: 8453, transactionHash: `0x${'2'.repeat(64)}` };
     expect(await failing(sources.preview(transaction))).toMatchObject({ status: 409, code: 'network_not_followed' });
+    expect(await failing(sources.previewRecent(source))).toMatchObject({ status: 409, code: 'network_not_followed' });
     expect(await sources.list({ networkId: 8453, state: 'live' })).toEqual({ totalResults: 0, sources: [] });
     expect(await Array.fromAsync(sources.listAll())).toEqual([]);
     expect(await failing(sources.get('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
     expect(await failing(sources.update('src_none', { name: 'x' }))).toMatchObject({ status: 404, code: 'not_found' });
+    const [book, address] = ['src_none', `0x${'1'.repeat(40)}`];
+    expect(await failing(sources.addAddresses(book, [{ address }]))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await failing(sources.removeAddresses(book, [address]))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await failing(sources.listAddresses(book))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await failing(Array.fromAsync(sources.listAllAddresses(book)))).toMatchObject({ status: 404 });
     expect(await failing(sources.delete('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
     expect(await facts.list({ transferId: 't-1', state: 'final' })).toEqual({ totalResults: 0, facts: [] });
     expect(await Array.fromAsync(facts.listAll())).toEqual([]);
@@ -229,6 +251,7 @@ onSuiteEngine('every method of the client', (store) => {
     const { admin } = asOperator();
     const { entityId } = await admin.createEntity({ name: 'Umbrella' });
     expect((await admin.listEntities({ name: 'Umbrella' })).entities).toMatchObject([{ entityId }]);
+    expect(await admin.listAttention({ search: 'umbr' })).toMatchObject({ needAttention: 0, entities: [{ entityId }] });
     const { keyId } = await admin.createKey({ entityId, permissions: ['events:write'] });
     expect((await admin.listKeys({ keyId })).keys).toMatchObject([{ keyId, dateRevoked: null }]);
     expect(await admin.revokeKey(keyId)).toMatchObject({ keyId, dateRevoked: expect.any(Number) });

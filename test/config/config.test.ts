@@ -3,7 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDurationMs } from '../../src/config/values.ts';
-import { ConfigError, knownEvents, loadConfig, SETTING_NAMES, summarize } from '../../src/config.ts';
+import {
+  ConfigError,
+  isPracticeMode,
+  knownEvents,
+  knownNetworks,
+  loadConfig,
+  SETTING_NAMES,
+  summarize,
+} from '../../src/config.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 const HOUR_MS = 3_600_000;
@@ -42,6 +50,8 @@ describe('the settings', () => {
       ENTITY_STORAGE_LIMIT: 50 * 2 ** 30,
       ENTITY_HELD_LIMIT: 1_000,
       ENTITY_SOURCE_LIMIT: 100,
+      ENTITY_INVOICE_LIMIT: 10_000,
+      ENTITY_ADDRESS_LIMIT: 100_000,
       RATE_LIMIT: { perSecond: 100, burst: 200 },
       EVENT_RATE_LIMIT: { perSecond: 2_000, burst: 10_000 },
       FEED_LIMIT: 100,
@@ -54,7 +64,9 @@ describe('the settings', () => {
       CHAIN_FINALITY: [],
       CHAIN_MIN_DEPTH: [],
       CHAIN_QUORUM: [],
+      CHAIN_POLL: [],
       CHAIN_GRACE: 3,
+      CHAIN_ADDRESS_LIMIT: 1_000_000,
       REUSE_PORT: false,
       WORKERS: 1,
       ROLE: 'all',
@@ -115,6 +127,8 @@ describe('the settings', () => {
       ENTITY_STORAGE_LIMIT: '50GB',
       ENTITY_HELD_LIMIT: '0',
       ENTITY_SOURCE_LIMIT: '0',
+      ENTITY_INVOICE_LIMIT: '0',
+      ENTITY_ADDRESS_LIMIT: '0',
       RATE_LIMIT: '100',
       FEED_LIMIT: '0',
       EVENT_RATE_LIMIT: '0/s',
@@ -132,7 +146,9 @@ describe('the settings', () => {
       CHAIN_FINALITY: '61',
       CHAIN_MIN_DEPTH: '61',
       CHAIN_QUORUM: '61',
+      CHAIN_POLL: '900=4',
       CHAIN_GRACE: '101',
+      CHAIN_ADDRESS_LIMIT: '0',
       REUSE_PORT: 'no',
       WORKERS: '0',
       ROLE: 'worker',
@@ -266,14 +282,40 @@ describe('the settings', () => {
     ['1=https://a.example,', 'entry 2 does not begin with a network id and ='],
     ['9007199254740992=https://a.example', 'entry 1 does not begin with a network id and ='],
     ['8453=wss://a.example', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
+    ['8453=https://a.example#key-3', 'must have a header such as #Api-Key=value after a URL: that of entry 1'],
+    ['8453=https://a.example#Host=key-3', 'must have a header such as #Api-Key=value after a URL: that of entry 1'],
     ['8453=a.example/key-3', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
     ['1=https://a.example,1=https://a.example/', 'must have each node once: entry 2 repeats one of network 1'],
     ['900=https://a.example', 'entry 1 is of network 900, which is Solana'],
     ['901=https://a.example', 'entry 1 is of network 901, which is Solana'],
+    ['0=https://a.example', 'must not name network 0: entry 1 is the practice network'],
   ])('name what is wrong with CHAIN_RPC=%s, without a URL', (text, message) => {
     const { CHAIN_RPC = '' } = errorsOf({ CHAIN_RPC: text });
     expect(CHAIN_RPC).toContain(message);
     expect(CHAIN_RPC.replace('https://node.example.com', '')).not.toMatch(/example|key-3/);
+  });
+
+  test('practice stands alone, so that payments that are made up never stand beside real ones', () => {
+    expect(loadConfig({ CHAIN_RPC: 'practice' }).CHAIN_RPC).toEqual([{ networkId: 0, urls: ['practice:'] }]);
+    for (const text of ['practice,8453=https://a.example', '8453=https://a.example, practice', 'practice,practice']) {
+      expect(errorsOf({ CHAIN_RPC: text }).CHAIN_RPC).toContain('must be practice alone');
+    }
+    const test = '3448148188=practice';
+    expect(loadConfig({ CHAIN_RPC: test }).CHAIN_RPC).toEqual([{ networkId: 3_448_148_188, urls: ['practice:'] }]);
+    expect(loadConfig({ CHAIN_RPC: `practice,${test}` }).CHAIN_RPC).toHaveLength(2);
+    for (const text of [`${test},8453=https://a.example`, `${test},${test}`]) {
+      expect(errorsOf({ CHAIN_RPC: text }).CHAIN_RPC).toContain('must be practice alone');
+    }
+    for (const text of ['728126428=practice', '0=practice', '8453=practice:', '0=practice:', 'Practice', 'true']) {
+      expect(errorsOf({ CHAIN_RPC: text })).toHaveProperty('CHAIN_RPC');
+    }
+  });
+
+  test('a webhook without networks is for the practice network too, in practice mode alone', () => {
+    expect(knownNetworks(loadConfig({ CHAIN_RPC: 'practice', NETWORKS: '1,8453' }))).toEqual([0, 1, 8453]);
+    expect(knownNetworks(loadConfig({ NETWORKS: '1,8453' }))).toEqual([1, 8453]);
+    expect(knownNetworks(loadConfig({ CHAIN_RPC: '3448148188=practice', NETWORKS: '1' }))).toEqual([3_448_148_188, 1]);
+    expect(isPracticeMode(loadConfig({ CHAIN_RPC: '8453=https://a.example' }))).toBe(false);
   });
 
   test('refuse more than 100 nodes', () => {

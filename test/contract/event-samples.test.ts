@@ -3,17 +3,18 @@ import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { eventsPage } from '../../docs/generate-events.ts';
 import {
-  caip2,
   EVENT_MEANINGS,
   RETRACTION_MEANING,
   sampleEvent,
   sampleRetraction,
 } from '../../src/contract/events/samples.ts';
 import { postedEventSchema } from '../../src/contract/events.ts';
+import { caip2 } from '../../src/domain/chain/families/families.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../src/domain/networks.ts';
 
 const NOW_S = 1_763_168_400;
+const EVENT_ID = 'evt_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
 const FAMILIES = { 'an EVM network': 8453, Solana: 900, 'the devnet of Solana': 901 };
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
@@ -33,11 +34,17 @@ const CASES = EVENT_KINDS.flatMap((event) =>
 );
 
 describe.each(CASES)('the sample of $event on $family', ({ event, networkId }) => {
-  const sample = sampleEvent(event, networkId, 'evt_1', NOW_S);
+  const sample = sampleEvent(event, networkId, EVENT_ID, NOW_S);
 
   test('is an event that would be accepted as it is', () => {
     expect(sample).toMatchObject(postedEventSchema(EVENT_KINDS).parse(sample));
-    expect(sample).toMatchObject({ eventId: 'evt_1', event, networkId, network: caip2(networkId), dateCreated: NOW_S });
+    expect(sample).toMatchObject({
+      eventId: EVENT_ID,
+      event,
+      networkId,
+      network: caip2(networkId),
+      dateCreated: NOW_S,
+    });
   });
 
   test('has its amount as a decimal string, and no number that a language could round', () => {

@@ -25,7 +25,7 @@ describe('a retraction that is posted', () => {
     for (const retracts of [...unusable, { eventId: 'a'.repeat(129) }]) {
       expect(errorsOf({ ...retraction, retracts }, retractionSchema)).toEqual({
         retracts:
-          'of EventRetracted must be an object with the eventId of the event to take back, ' +
+          'of EventRetracted must be an object with the eventId of the event to retract, ' +
           'such as {"eventId": "transfer-8412-processed"}',
       });
     }

@@ -15,7 +15,7 @@ function totals(fields: Partial<Totals>): Totals {
 }
 
 const figures = (...rows: Totals[]) => ({
-  ...{ day: '2026-01-31', isOver: true, sha256: '', totals: rows },
+  ...{ day: '2026-01-31', endpointId: null, isOver: true, sha256: '', totals: rows, tokens: [], undatedPayments: 0 },
   events: rows.reduce((sum, { events }) => sum + events, 0),
   acknowledged: rows.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
 });

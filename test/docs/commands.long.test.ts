@@ -58,14 +58,18 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     expect(reader.outputOf('shop.mjs')).toEndWith(expected);
   },
   'docs/chain.md': async ({ reader, printed }) => {
-    expect(printed.join('')).toContain('1 of 1 log in block 95 of Network 31337 would be taken.');
-    const facts = {
+    expect(printed.join('')).toContain('1 of 1 log in block 1000 of Practice network would be taken.');
+    const payments = {
       language: 'sh',
-      text: 'paybell facts $TX',
-      place: 'the last command again',
+      text: 'paybell payments $PAYEE',
+      place: 'the search for payments again',
       prose: '',
     };
-    await until('the payment of the past is a fact', async () => (await reader.run(facts)).includes('"amount": "25"'));
+    await until('the first practice payment is there', async () =>
+      (await reader.run(payments)).includes('practice USDC'),
+    );
+    const shown = (words: RegExp) => reader.outputOf('listen').match(words)?.length ?? 0;
+    await until('the payment on Tron is delivered', () => shown(/TransferFinalized on Tron Nile/g) > 0);
   },
   'docs/client.md': async ({ reader, printed }) => {
     expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);

@@ -99,6 +99,11 @@ describe('a source', () => {
     expect(lines).toEqual(['5 An item that is no webhook.', '9 The entity is no tenant.', '10 The key is no secret.']);
   });
 
+  test('may have quotation marks in a regular expression', () => {
+    const code = "const NAME = /^[\\w'`]+$/;\nconst first = 'one of those'; const second = `the key is no secret`;";
+    expect(findingsIn('src/a.ts', code).map(({ text }) => text)).toEqual(['the key is no secret']);
+  });
+
   test('may not start a comment with a pronoun', () => {
     expect(faultsIn('src/a.ts', '// It waits.\nconst a = 1;')).toEqual(['starts a comment with a pronoun or "So"']);
   });

@@ -165,6 +165,15 @@ describe('the first start on a terminal', () => {
     await served.stop();
   });
 
+  test('in practice mode registers a webhook for its network, and leads to the dashboard', async () => {
+    const served = await serveOnTerminal(newFolder(), { ALLOW_INSECURE_TARGETS: 'true', CHAIN_RPC: 'practice' });
+    await served.stop();
+    const [screen = ''] = /^[\s\S]*API reference.*/.exec(served.output()) ?? [];
+    expect(screen).toContain('webhooks create http://127.0.0.1:3000 --networks 0');
+    expect(screen).toMatch(/the page Payments of the dashboard:\r?\n {2}Dashboard http/);
+    expect(rowsOf(screen)).toBeLessThanOrEqual(12);
+  });
+
   test('is followed by starts that print two lines', async () => {
     const folder = newFolder();
     await (await serveOnTerminal(folder)).stop();

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { simulate } from './command.ts';
 import { nodesOf } from './fleet/network.ts';
 import { generate, withNodeFaults } from './generate.ts';
 import type { SeedResult } from './job.ts';
@@ -14,6 +13,7 @@ import { isClean, summarize } from './report.ts';
 
 const NAMES = [
   ...['post', 'repeat', 'hold', 'retract', 'block', 'follow', 'payment', 'drop', 'reorder', 'bring-back', 'unfollow'],
+  ...['pause-source', 'resume-source', 'redefine-source'],
   ...['register', 'move', 'filter', 'finality', 'suspend', 'resume', 'delete'],
   ...['pause', 'unpause', 'headers', 'order', 'rotate', 'redeliver', 'bulk-redeliver', 'retention', 'reconcile'],
   ...['receiver-fine', 'receiver-slow', 'receiver-error', 'receiver-refused', 'receiver-late', 'receiver-gone'],
@@ -69,51 +69,3 @@ test('one of four networks has 1, 2, 3 or 5 nodes', () => {
   expect([...counts.keys()].toSorted()).toEqual([1, 2, 3, 5]);
   for (const seeds of counts.values()) expect(seeds.length).toBeWithin(60, 140);
 });
-
-/** Operations and faults that even a few seeds have. */
-const FREQUENT = [
-  ...['post', 'repeat', 'hold', 'retract', 'block', 'follow', 'payment', 'drop', 'reorder', 'bring-back'],
-  ...['register', 'move', 'filter', 'finality', 'suspend', 'resume', 'delete', 'pause', 'unpause', 'order'],
-  ...['redeliver', 'bulk-redeliver', 'retention', 'reconcile', 'receiver-error', 'kill', 'outage'],
-];
-
-/** Lines of a trace that show a fault at work. */
-const EFFECTS = [
-  / received \S+ \S+ error$/,
-  / kill i\d+$/,
-  / started i\d+$/,
-  / clock -?\d+$/,
-  / statement (slow|fails)$/,
-  / commit slow$/,
-  / commit fails$/,
-  / commit unanswered$/,
-  / node \d \S+$/,
-];
-
-test('four seeds carry out every frequent operation, show faults at work, and give every law something to check', async () => {
-  const results = await simulate('--seeds', '5..8', '--trace');
-  const sum = (counts: readonly Readonly<Record<string, number>>[], name: string) =>
-    counts.reduce((total, one) => total + (one[name] ?? 0), 0);
-  const occurred = results.map((one) => one.occurred);
-  const checked = results.map((one) => one.checked);
-  const trace = results.flatMap((one) => one.trace ?? []);
-  expect(FREQUENT.filter((name) => sum(occurred, name) === 0)).toEqual([]);
-  expect(LAWS.filter(({ id }) => sum(checked, id) < 3)).toEqual([]);
-  expect(EFFECTS.filter((line) => !trace.some((one) => line.test(one)))).toEqual([]);
-  expect(results.flatMap((one) => commitsWhileStopped(one.trace ?? []))).toEqual([]);
-});
-
-/** Commits of instances that were killed before, or are frozen. Healing ends every freeze. */
-function commitsWhileStopped(trace: readonly string[]): string[] {
-  const killed = new Set<string>();
-  const frozenUntil = new Map<string, number>();
-  return trace.flatMap((line) => {
-    const [time, first = '', second = '', third] = line.split(' ');
-    const atMs = Number(time);
-    if (first === 'kill') killed.add(second);
-    if (first === 'freeze') frozenUntil.set(second, Math.max(frozenUntil.get(second) ?? 0, atMs + Number(third)));
-    if (first === 'heal') frozenUntil.clear();
-    const isStopped = killed.has(first) || atMs < (frozenUntil.get(first) ?? 0) - 1;
-    return second === 'commit' && third === undefined && isStopped ? [line] : [];
-  });
-}

@@ -1,4 +1,5 @@
 import { endpointId } from '../../src/domain/ids.ts';
+import { updateSource } from '../../src/store/chain/sources/update.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { updateEndpoint } from '../../src/store/endpoints/change.ts';
 import { resumeWebhook } from '../../src/store/webhooks/suspension.ts';
@@ -8,6 +9,7 @@ import {
   readEndpointNos,
   readOverdue,
   readProgress,
+  readSourceIds,
   readTimesAhead,
   readWebhookIds,
   readWorkLeft,
@@ -73,6 +75,9 @@ async function openAll({ entityId, fleet }: Simulation, observer: Database): Pro
   for (const no of await readEndpointNos(observer)) {
     const target = { db: observer, box, entityId, endpointId: endpointId(no) };
     await updateEndpoint(target, { paused: false }, changeNow());
+  }
+  for (const sourceId of await readSourceIds(observer)) {
+    await updateSource(observer, entityId, sourceId, 0, { isPaused: false }, changeNow());
   }
   for (const webhookId of await readWebhookIds(observer)) {
     await resumeWebhook(observer, entityId, webhookId, changeNow());

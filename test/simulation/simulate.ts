@@ -13,7 +13,7 @@ import { Receivers } from './fleet/receivers.ts';
 import { box, changeNow, NETWORK_ID, simulatedDialect } from './fleet/settings.ts';
 import { heal } from './healing.ts';
 import { History } from './model/history.ts';
-import { PAID, POSTED } from './model/model.ts';
+import { PAID } from './model/model.ts';
 import { FIRST_ORDERED_URLS, LASTING_URLS, URLS } from './model/urls.ts';
 import { FIRST_CONTRACT } from './operations/chain.ts';
 import { changeEndpoint } from './operations/endpoints.ts';
@@ -52,10 +52,12 @@ export type RunResult = Judgement & {
 };
 
 /** An event kind that nothing is published under: its webhooks keep endpoints in existence. */
-const UNUSED = 'AgreementCancelled';
+const UNUSED = 'LatePayment';
 /** With URLs between them that no webhook of their event has, so that webhooks can move in both directions. */
 const FIRST_WEBHOOKS = [
-  ...[1, 3, 4, 5, 7].map((url) => ({ event: POSTED, url })),
+  ...[1, 3, 4, 5, 7].map((url) => ({ event: 'AgreementSignedUp', url })),
+  ...[1, 3, 4].map((url) => ({ event: 'ScheduledAgreementCancel', url })),
+  ...[1, 4].map((url) => ({ event: 'AgreementCancelled', url })),
   ...[0, 2, 5, 6].map((url) => ({ event: PAID, url })),
 ];
 const LIST_LIMIT = 10_000;

@@ -10,7 +10,8 @@ const COLUMNS = {
   sqlite: `select m.name as "table", c.name, c."notnull" as required from sqlite_master m join pragma_table_info(m.name) c
     where m.type = 'table' and m.name not like 'sqlite|_%' escape '|'`,
   postgres: `select table_name as "table", column_name as name, case is_nullable when 'NO' then 1 else 0 end as required
-    from information_schema.columns where table_schema = current_schema`,
+    from information_schema.columns join information_schema.tables using (table_schema, table_name)
+    where table_schema = current_schema and table_type = 'BASE TABLE'`,
 };
 
 onEveryEngine('the declared tables', (store) => {

@@ -72,6 +72,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     headersFor,
     nowMs,
     failingWorkers: () => [],
+    writeProblem: () => null,
     isReady: () => true,
     ...overrides,
   });

@@ -75,7 +75,14 @@ export function eventsInModel(events: readonly EventSeed[], query: EventListQuer
   ).map(eventView);
 }
 
-export function deliveriesInModel(deliveries: readonly DeliveryRow[], query: DeliveryListQuery): Delivery[] {
+/** A model knows neither payloads nor the requests of others. */
+export type ModelDelivery = Omit<Delivery, 'waitsFor' | 'summary'>;
+
+export function inModel({ waitsFor: _, summary: __, ...delivery }: Delivery): ModelDelivery {
+  return delivery;
+}
+
+export function deliveriesInModel(deliveries: readonly DeliveryRow[], query: DeliveryListQuery): ModelDelivery[] {
   const matches = deliveries.filter(
     (row) =>
       isMatch(row, row.eventId, query) &&
@@ -119,7 +126,7 @@ export const UNRETRACTED = { factId: null } as const;
 /** Of deliveries that no endpoint has numbered. */
 export const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;
 
-function deliveryView(row: DeliveryRow): Delivery {
+function deliveryView(row: DeliveryRow): ModelDelivery {
   const { eventId, webhookId, event, networkId, postUrl, status, attempts, lastStatusCode, lastError } = row;
   const seconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
   return {

@@ -20,10 +20,10 @@ export type TestStore = { readonly engine: Engine; readonly db: Database; readon
 
 export async function createTarget(
   engine: Engine,
-  { isMigrated = false } = {},
+  options: { readonly isMigrated?: boolean; readonly isEmpty?: boolean } = {},
 ): Promise<{ target: DatabaseTarget; url: string; remove: () => void }> {
   if (engine === 'postgres') {
-    const url = await createPostgresDatabase({ isMigrated });
+    const url = await createPostgresDatabase(options);
     const target = { engine, url, listenUrl: listenUrlOf(url), deadlineMs: TEST_DEADLINE_MS, pool: POOL };
     return { target, url, remove: () => undefined };
   }

@@ -4,10 +4,12 @@ import {
   type WebhookListQuery,
   webhookListQuerySchema,
 } from '../../src/contract/webhooks.ts';
+import { webhookFinalityOf } from '../../src/domain/chain/finality-by-amount.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { newId } from '../../src/store/new-id.ts';
 import { walkWebhooks } from '../../src/store/webhooks/export.ts';
 import { insertWebhooks, registerWebhooks } from '../../src/store/webhooks/register.ts';
+import { assignFinality } from '../../src/store/webhooks/stored-options.ts';
 import { createTenant } from './api.ts';
 
 export const NOW_S = 1_763_168_400;
@@ -31,6 +33,21 @@ export function register(
   { nowS = NOW_S, entityWebhookLimit = 10_000 }: RegisterSettings = {},
 ): Promise<{ created: number; webhooks: Webhook[] }> {
   return registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit }, { actor: 'test', nowS });
+}
+
+/** Gives webhooks a finality as if they had been registered with it, as a text that is stored; null for the default. */
+export async function setFinality(
+  db: Database,
+  entityId: string,
+  match: { readonly event?: string; readonly postUrl?: string },
+  finality: string | null,
+): Promise<void> {
+  const webhooks = (await Array.fromAsync(walkWebhooks(db, entityId))).flat();
+  const changed = webhooks.filter(
+    ({ event, postUrl }) => (match.event ?? event) === event && (match.postUrl ?? postUrl) === postUrl,
+  );
+  const asked = finality === null ? null : webhookFinalityOf(finality);
+  await db.transaction((queries) => assignFinality(queries, entityId, changed, asked));
 }
 
 /** Inserts many webhooks in the order given, with their counters, as thousands of registrations would. */

@@ -3,6 +3,8 @@ import type { App } from '../../../src/api/app.ts';
 import { factListQuerySchema } from '../../../src/contract/chain/facts.ts';
 import type { EndpointList } from '../../../src/contract/endpoints/endpoint.ts';
 import type { WebhookList } from '../../../src/contract/webhooks.ts';
+import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
 import { listFacts } from '../../../src/store/chain/read/facts.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
@@ -10,6 +12,7 @@ import { accept, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
 import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
+import { NOW_S } from '../../support/webhooks.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const EVENTS = '/api/v1/crypto/events';
@@ -36,6 +39,25 @@ async function newFact({ db }: TestStore, entityId: string): Promise<string> {
   await accept(db, { ...newEvent(entityId), event: 'TransferFinalized', heldFor: `0x${'2'.repeat(64)}` });
   const { facts } = await listFacts(db, entityId, factListQuerySchema.parse({}));
   return facts[0]?.factId ?? '';
+}
+
+async function newInvoice({ db }: TestStore, entityId: string): Promise<string> {
+  const token = `0x${'3'.repeat(40)}`;
+  const address = `0x${'4'.repeat(40)}`;
+  const terms = { networkId: 1, token, address, amount: '25', dateExpires: NOW_S + 3_600 } as const;
+  const prepared = { token, address, shownToken: token, shownAddress: address, decimals: 0, base: 25n };
+  const definition: SourceDefinition = {
+    ...{ networkId: 1, preset: 'erc20', contract: token, abi: null, event: null, where: {}, fields: {} },
+    ...{ fromBlock: 'latest', deliverHistory: false, addressBook: 'to' },
+  };
+  const created = await createInvoices(db, {
+    ...{ entityId, networkId: 1, head: 100, nowS: NOW_S },
+    invoices: [{ ...prepared, terms: { ...terms, tolerancePercent: 0, match: 'address', watchDays: 7 } }],
+    readings: new Map([[token, { definition, topic: '0x11', topics: [], bookPlace: 2 }]]),
+    limits: { invoices: 1, sources: 10, book: { ofEntity: 1, ofNetwork: 1 } },
+  });
+  const [first] = created ?? [];
+  return first !== undefined && 'invoiceId' in first ? first.invoiceId : '';
 }
 
 onSuiteEngine('what belongs to another entity', (store) => {
@@ -71,6 +93,7 @@ onSuiteEngine('what belongs to another entity', (store) => {
     const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
     if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
     foreignIds.sourceId = await newSource(store, owner.entityId);
+    foreignIds.invoiceId = await newInvoice(store, owner.entityId);
     foreignIds.keyId = owner.keyId;
     foreignIds.factId = await newFact(store, owner.entityId);
     foreignIds.paymentId = foreignIds.factId.replace('fct_', 'pay_');

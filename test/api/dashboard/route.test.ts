@@ -32,6 +32,16 @@ onSuiteEngine('the dashboard', (store) => {
     expect(new Set(await Promise.all(documents.map((response) => response.text()))).size).toBe(1);
   });
 
+  test('says in practice mode that payments are made up, and otherwise nothing of it', async () => {
+    const html = async (settings: Record<string, string>) =>
+      (await call(testApp(store.db, settings), null, '/')).text();
+    const mark = '<meta name="paybell-practice" content="true">';
+    expect(await html({ CHAIN_RPC: 'practice' })).toContain(mark);
+    for (const settings of [{}, { CHAIN_RPC: '8453=https://node.example' }] as Record<string, string>[]) {
+      expect(await html(settings)).not.toContain('practice');
+    }
+  });
+
   test('forbids other hosts, inline scripts and styles, and frames', async () => {
     const { headers } = await call(testApp(store.db), null, '/');
     const policy = headers.get('content-security-policy') ?? '';

@@ -159,6 +159,8 @@ onSuiteEngine('deliveries', (store) => {
             sequence: expect.any(Number),
             supersededBy: null,
             retractedBy: null,
+            waitsFor: expect.objectContaining({ kind: 'slot', dateSince: expect.any(Number) }),
+            summary: null,
           },
         ],
         searched: null,

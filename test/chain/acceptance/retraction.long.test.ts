@@ -54,7 +54,12 @@ describe.each([...ENGINES])('a dropped payment on %s', (engine) => {
       retracts: { eventId: original?.eventId, event: 'TransferProcessed' },
       lostBlockNumber: original?.body.blockNumber,
       lostBlockHash: original?.body.blockHash,
+      paymentId: expect.stringMatching(/^pay_/),
+      amount: original?.body.amount,
+      amountBase: original?.body.amountBase,
+      token: original?.body.token,
     });
+    expect(typeof retraction?.body.amount).toBe('string');
   });
 
   test('that is included again 10 blocks later is processed, retracted, processed and finalized, in this order', async () => {

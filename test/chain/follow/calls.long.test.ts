@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { EVM } from '../../../src/chain/evm/family.ts';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import type { Family } from '../../../src/chain/family.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import { TRON } from '../../../src/chain/tron/family.ts';
 import { MemoryStore } from '../../support/chain/memory-store.ts';
 import { ModelChain, wordOf } from '../../support/chain/model-chain.ts';
 import { modelDecoder, modelSource, TOPIC } from '../../support/chain/model-decoder.ts';
@@ -24,10 +28,14 @@ type Network = {
   /** The least and the most time from the timestamp of a block to its arrival at the nodes. */
   readonly arrivesMs: readonly [number, number];
   readonly finalBlocks: number;
+  /** For a network without payments. */
+  readonly isIdle?: boolean;
+  /** For a network whose polls are kept apart, as Tron's are. */
+  readonly family?: Family;
 };
 
 async function followFor(network: Network, nodeCount: number, measuredMs: number) {
-  const { blockTimeMs, arrivesMs, finalBlocks } = network;
+  const { blockTimeMs, arrivesMs, finalBlocks, isIdle = false, family = EVM } = network;
   const random = seededRandom(7);
   const chain = new ModelChain(blockTimeMs / 1_000);
   chain.mineEmpty(FIRST_BLOCKS + finalBlocks);
@@ -45,11 +53,12 @@ async function followFor(network: Network, nodeCount: number, measuredMs: number
     for (; nextMs <= ms; nextMs = Math.max(nextMs, arriveAt())) {
       const number = chain.head + 1;
       const log = { address: modelSource().contract, topics: [TOPIC], data: wordOf(number) };
-      chain.mine(number % PAYMENT_EVERY === 0 ? [chain.transaction({ logs: [log] })] : []);
+      chain.mine(!isIdle && number % PAYMENT_EVERY === 0 ? [chain.transaction({ logs: [log] })] : []);
       if (isMeasured()) arrivals.set(number, nextMs);
     }
   };
   const calls = new Map<string, number>();
+  let mostOfPoll = 0;
   const clock = {
     nowMs: () => ms,
     sleep: async (forMs: number) => {
@@ -60,7 +69,7 @@ async function followFor(network: Network, nodeCount: number, measuredMs: number
     const model = new ModelNode(chain, { finalized: finalBlocks, safe: Math.floor(finalBlocks / 2) });
     return new Node({
       name: `1#${index + 1}`,
-      ...{ chainId: 1, clock, dateMs: () => GENESIS_MS + ms },
+      ...{ identity: evmIdentity(1), clock, dateMs: () => GENESIS_MS + ms },
       exchange: async (payload) => {
         ms += ROUND_TRIP_MS;
         arrive();
@@ -83,8 +92,11 @@ async function followFor(network: Network, nodeCount: number, measuredMs: number
   };
   const ended = Promise.withResolvers<void>();
   const follower = new Follower({
-    ...{ store, nodes: new Nodes(nodes), decoder: modelDecoder, clock },
-    ...{ networkId: 1, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null },
+    ...{ store, nodes: new Nodes(nodes), reader: family.newReader({ decoder: modelDecoder }), clock },
+    ...{ networkId: 1, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null, pollMs: family.pollMs },
+    onPoll: (result) => {
+      if (isMeasured()) mostOfPoll = Math.max(mostOfPoll, result.calls);
+    },
     ...{ nowMs: clock.nowMs, dateMs: () => GENESIS_MS + ms },
     onError: (error) => ended.reject(error),
     sleep: async (forMs) => {
@@ -102,6 +114,7 @@ async function followFor(network: Network, nodeCount: number, measuredMs: number
     callsAnHour: Math.round((total * HOUR_MS) / measuredMs),
     medianMs: latencies[Math.floor(latencies.length / 2)] ?? Number.POSITIVE_INFINITY,
     calls,
+    mostOfPoll,
     final: (store.state.head ?? 0) - (store.state.final ?? 0),
   };
 }
@@ -121,5 +134,23 @@ describe.each([
     expect(medianMs).toBeLessThanOrEqual(latencyMs);
     // Nodes are asked what is final once a minute, and a lone node has to say it twice.
     expect((final - network.finalBlocks) * network.blockTimeMs).toBeLessThanOrEqual(180_000);
+  });
+});
+
+describe('Tron, with blocks every 3 s and polls every 6 s', () => {
+  const tron: Network = { blockTimeMs: 3_000, arrivesMs: [200, 900], finalBlocks: 19, family: TRON };
+
+  test('takes 4 calls a poll on average while no payment waits, and 2 more in a poll that finality rises in', async () => {
+    const { callsAnHour, mostOfPoll, calls } = await followFor({ ...tron, isIdle: true }, 1, HOUR_MS);
+    if (process.env.SHOW_CALLS === '1') console.log({ callsAnHour, mostOfPoll, calls });
+    expect(mostOfPoll).toBeLessThanOrEqual(6);
+    expect(callsAnHour).toBeLessThanOrEqual(2_400);
+  });
+
+  test('takes at most 2,800 calls an hour while payments wait for finality', async () => {
+    const { callsAnHour, calls, final } = await followFor(tron, 1, HOUR_MS);
+    if (process.env.SHOW_CALLS === '1') console.log({ callsAnHour, final, calls });
+    expect(callsAnHour).toBeLessThanOrEqual(2_800);
+    expect(final).toBeLessThanOrEqual(19 + 15);
   });
 });

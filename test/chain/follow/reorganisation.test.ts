@@ -285,13 +285,19 @@ describe('case 11: a reorganisation below finality', () => {
     expect(outcomes).toEqual(['in_doubt', ...Array<PollOutcome>(9).fill('followed')]);
     expect(followed.store.steps.at(-1)?.nodes[0]?.state).toBe('wrong_chain');
     const { final } = followed.store.state;
-    for (let block = 0; block < 60; block++) {
-      chain.mine([followed.payment()]);
-      await followed.poll();
-    }
-    // It is asked again now and then, and does not keep blocks from becoming final.
+    const pay = async (blocks: number) => {
+      for (let block = 0; block < blocks; block++) {
+        chain.mine([followed.payment()]);
+        await followed.poll();
+      }
+    };
+    await pay(60);
+    // It is asked again now and then. Until it counts as absent, the other node does not decide alone.
     expect(followed.results.slice(-60).filter(({ disagreements }) => disagreements > 0).length).toBeLessThan(6);
-    expect(followed.store.state.final).toBeGreaterThan((final ?? 0) + 50);
+    expect(followed.store.state.final).toBe(final);
+    expect(followed.store.steps.at(-1)?.trouble?.reason).toBe('final_waits');
+    await pay(300);
+    expect(followed.store.state.final).toBeGreaterThan((final ?? 0) + 300);
     expect(followed.mistakes()).toEqual([]);
   });
 

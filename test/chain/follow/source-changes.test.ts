@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
@@ -62,11 +64,17 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
       return model.exchange(payload);
     };
     const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-    const node = new Node({ name: 'model', chainId: networkId, exchange, clock, callsPerSecond: 1_000_000 });
+    const node = new Node({
+      name: 'model',
+      identity: evmIdentity(networkId),
+      exchange,
+      clock,
+      callsPerSecond: 1_000_000,
+    });
     const store = new NetworkStore(db, `holder ${holder}`, (queries, id) => sources.read(queries, id));
     const rules = { leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 2 };
     const options = { networkId, finalityDepth: null, ...rules, clock };
-    return new Follower({ store, nodes: new Nodes([node]), decoder, ...options });
+    return new Follower({ store, nodes: new Nodes([node]), reader: new EvmReader(decoder), ...options });
   }
 
   const update = async (changes: SourceUpdate) => {
@@ -152,13 +160,15 @@ function topicsOf(payees: readonly string[]): (readonly string[] | null)[] {
   return [null, null, payees.map((payee) => word(BigInt(payee))), null];
 }
 
+const SEEDS = Number(process.env.CHAIN_SEEDS ?? suiteRuns(1, 12));
+
 onSuiteEngine('a source that changes during polls', (store) => {
   test.each([
     ['final at once', 0, false],
     ['final after 16 blocks', 16, false],
     ['final after 16 blocks, with reorgs', 16, true],
   ])('has each payment once, by the settings of its block, on a network that is %s', async (_, finalized, forks) => {
-    for (let seed = 1; seed <= suiteRuns(1, 60); seed++) {
+    for (let seed = 1; seed <= SEEDS; seed++) {
       const trial = await newTrial(store.db, { seed, finalized, forks });
       await trial.run();
       const stored = await trial.stored();

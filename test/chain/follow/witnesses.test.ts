@@ -16,7 +16,7 @@ import { suiteRuns } from '../../support/suite.ts';
 
 /** Nodes are witnesses: none of them decides alone what is final, which branch is followed, or whether a payment exists. */
 
-const SEEDS = Array.from({ length: suiteRuns(1, 8) }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: suiteRuns(1, 3) }, (_, index) => index + 1);
 /** One of so many cases is in the short suite. */
 const some = (cases: readonly WitnessCase[], short: number) =>
   cases.filter((_, index) => index % suiteRuns(short, 1) === 0).map((one) => [one.name, one] as const);
@@ -27,6 +27,13 @@ test.each([...some(LONE, 1), ...some(FIRST, 3), ...some(PAIRS_OF_THREE, 12), ...
     for (const seed of SEEDS) expect((await tryCase(one, seed, suiteRuns(40, 80))).mistakes).toEqual([]);
   },
 );
+
+test('a node that refuses every third request does not keep finality waiting when it is its turn', async () => {
+  const nodes = ['invents', 'refuses', 'honest', 'honest', 'honest'] as const;
+  const { trial, mistakes } = await tryCase({ name: 'five nodes', nodes, isComplete: true }, 1, 80);
+  expect(mistakes).toEqual([]);
+  expect(trial.finalLate).toBeLessThanOrEqual(12);
+});
 
 function network(...faults: Partial<Faults>[]) {
   const chain = new ModelChain();
@@ -116,6 +123,21 @@ describe('the branch', () => {
     expect(store.state.tip?.number).toBe(chain.head);
     expect(followed.mistakes().filter((mistake) => !mistake.startsWith('extra'))).toEqual([]);
   });
+
+  test('that was left without a payment in it leaves no block that could become final', async () => {
+    const { chain, nodes, followed, store } = network({}, {}, {});
+    for (let block = 0; block < 8; block++) {
+      chain.mine();
+      await followed.poll();
+    }
+    nodes[0]?.freeze();
+    await followed.poll();
+    chain.fork(3, [[], [], [], []]);
+    for (let poll = 0; store.state.tip?.number !== chain.head && poll < 10; poll++) await followed.poll();
+    expect(store.state.tip?.hash).toBe(chain.blocks.at(-1)?.hash);
+    const hashes = new Set(chain.blocks.map(({ hash }) => hash));
+    expect(store.state.anchors.filter(({ hash }) => !hashes.has(hash))).toEqual([]);
+  });
 });
 
 /** A chain with other blocks than this one, and a longer one. */
@@ -175,9 +197,14 @@ describe('another block at finality', () => {
 const FAKE = { address: modelSource().contract, topics: [TOPIC], data: wordOf(0xfa_fa_fa) };
 const FAKE_HASH = wordOf(0xfa_ce);
 
-/** Adds a log to block 45. */
-const invents: Faults['invents'] = ({ number, hash }) =>
-  number === 45 ? [{ ...FAKE, blockNumber: number, blockHash: hash, transactionHash: FAKE_HASH, logIndex: 99 }] : [];
+/** Adds a log to one block. */
+const inventsIn =
+  (block: number): Faults['invents'] =>
+  ({ number, hash }) =>
+    number === block
+      ? [{ ...FAKE, blockNumber: number, blockHash: hash, transactionHash: FAKE_HASH, logIndex: 99 }]
+      : [];
+const invents = inventsIn(45);
 
 function fakeOf({ store }: FollowedChain) {
   const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === FAKE_HASH);
@@ -194,6 +221,25 @@ describe('a log that one node invents in a real block', () => {
     expect(fakeOf(followed)).toMatchObject({ state: 'seen', isDisputed: true });
     expect(store.state.final).toBeGreaterThan(50);
     expect(store.counts.retracted).toBe(0);
+  });
+
+  test('does not become final while the other one of two nodes is on another chain', async () => {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const honest = new ModelNode(chain).exchange;
+    let first = honest;
+    const liar = new ModelNode(chain, { invents: inventsIn(65) }).exchange;
+    const followed = new FollowedChain(chain, { nodes: [(payload) => first(payload), liar], startBlock: 41 });
+    await payAndPoll(followed, 20);
+    first = new ModelNode(otherThan(chain)).exchange;
+    await payAndPoll(followed, 100);
+    expect(followed.store.steps.at(-1)?.nodes[0]?.state).toBe('wrong_chain');
+    expect(fakeOf(followed)?.state).toBe('seen');
+    first = honest;
+    await payAndPoll(followed, 60);
+    expect(fakeOf(followed)?.state).not.toBe('final');
+    expect(followed.store.state.final).toBeGreaterThan(150);
+    expect(followed.mistakes()).toEqual([]);
   });
 
   test('is retracted with three nodes, for good and with its reason', async () => {

@@ -1,13 +1,7 @@
 import { expect, test } from 'bun:test';
-import {
-  blockAt,
-  type Call,
-  chainId,
-  contractCall,
-  logsOf,
-  receiptOf,
-  taggedBlock,
-} from '../../../src/chain/rpc/calls.ts';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { blockAt, chainId, contractCall, logsOf, receiptOf, taggedBlock } from '../../../src/chain/evm/rpc/calls.ts';
+import type { Call } from '../../../src/chain/rpc/call.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { Node, type NodeOptions } from '../../../src/chain/rpc/node.ts';
@@ -35,7 +29,7 @@ const each =
 
 function nodeWith(exchange: Exchange, options: Partial<NodeOptions> = {}): { node: Node; clock: TestClock } {
   const clock = new TestClock();
-  const all = { name: '1#1', chainId: 1, exchange, clock, random: () => 1, dateMs: () => 77, ...options };
+  const all = { name: '1#1', identity: evmIdentity(1), exchange, clock, random: () => 1, dateMs: () => 77, ...options };
   return { node: new Node(all), clock };
 }
 

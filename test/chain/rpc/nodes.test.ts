@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { taggedBlock } from '../../../src/chain/rpc/calls.ts';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { taggedBlock } from '../../../src/chain/evm/rpc/calls.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
@@ -14,7 +15,8 @@ function nodesWith(...faults: Partial<Faults>[]) {
   chain.mineEmpty(5);
   const models = faults.map((each) => new ModelNode(chain, each, { below: () => 0 }));
   const nodes = models.map(
-    ({ exchange }, index) => new Node({ name: `1#${index + 1}`, chainId: 1, exchange, clock, random: () => 1 }),
+    ({ exchange }, index) =>
+      new Node({ name: `1#${index + 1}`, identity: evmIdentity(1), exchange, clock, random: () => 1 }),
   );
   return { clock, models, all: nodes, nodes: new Nodes(nodes) };
 }

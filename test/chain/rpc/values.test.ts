@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { readHash, readHeader, readLogs, readQuantity, readReceipt } from '../../../src/chain/evm/rpc/values.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
-import { readHash, readHeader, readLogs, readQuantity, readReceipt } from '../../../src/chain/rpc/values.ts';
 import { addressOf, wordOf } from '../../support/chain/model-chain.ts';
 
 const LOG = {

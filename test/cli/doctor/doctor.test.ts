@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkFollowing } from '../../../src/cli/doctor/attention.ts';
 import { checkDisk } from '../../../src/cli/doctor/disk.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { checkInstances, checkWorkers } from '../../../src/cli/doctor/instances.ts';
@@ -44,7 +45,7 @@ onSuiteEngine('paybell doctor', (store) => {
     const { exitCode, stdout, stderr } = await withSettings()(['doctor']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const checks =
-      'settings,disk,open files,loopback delivery,store,schema,clock,secret key,instances,workers,backlog,retention,space';
+      'settings,disk,open files,loopback delivery,store,schema,clock,secret key,instances,workers,backlog,entities,retention,space';
     const lines = stdout.trimEnd().split('\n');
     const nameIn = (line: string) => line.slice(9, 26).trim();
     // A store that is slow to respond, as on a busy machine, is a warning with a line of advice that has no name.
@@ -82,6 +83,50 @@ onSuiteEngine('paybell doctor', (store) => {
     ]);
     const longer = await examine(withSettings({ RETENTION: '2d' }));
     expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
+  });
+});
+
+onSuiteEngine('the check of entities', (store) => {
+  test('names each entity that needs attention with the next command, and counts the others', async () => {
+    const paybell = commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY });
+    const late = { name: 'late', status: 'pending', createdAtMs: Date.now() - 3 * 3_600_000 } as const;
+    const entityId = await newEntity(store.db);
+    await seedAged(store.db, entityId, [late]);
+    expect(only(await examine(paybell), 'entities')).toEqual([
+      {
+        ...{ check: 'entities', state: 'warning' },
+        found: `Test (${entityId}): 1 delivery waiting, the oldest 3 h overdue`,
+        fix: expect.stringMatching(new RegExp(`deliveries list .* --entity ${entityId}$`)),
+      },
+    ]);
+    for (let others = 0; others < 6; others++) await seedAged(store.db, await newEntity(store.db), [late]);
+    const findings = only(await examine(paybell), 'entities');
+    expect(findings).toHaveLength(6);
+    expect(findings.at(-1)).toMatchObject({
+      found: '2 more entities need attention',
+      fix: expect.stringContaining('attention --all'),
+    });
+  });
+
+  test('a halted network is an error that names the command, and one that is not read for long a warning', async () => {
+    const config = loadConfig({ CHAIN_RPC: '1=http://127.0.0.1:9,10=http://127.0.0.1:9' });
+    expect(await checkFollowing(store.db, config)).toMatchObject([{ state: 'ok' }, { state: 'ok' }]);
+    await store.db.transaction(async (queries) => {
+      await queries.run(`insert into chains (network_id, halted_at_ms, halted_reason) values (1, 1, 'a deep reorg')`);
+      await queries.run('insert into chains (network_id, polled_at_ms) values (10, 1)');
+    });
+    expect(await checkFollowing(store.db, config)).toMatchObject([
+      {
+        state: 'error',
+        found: 'Ethereum is halted: a deep reorg',
+        fix: expect.stringContaining('chain resume --network 1'),
+      },
+      {
+        state: 'warning',
+        found: expect.stringContaining('OP Mainnet is behind'),
+        fix: expect.stringContaining('chain status'),
+      },
+    ]);
   });
 });
 

@@ -55,6 +55,16 @@ describe('doctor looks at the nodes of each network', () => {
     expect(findings['network 8453']?.found).toBe(`2 nodes agree on block ${HEAD - 70}`);
   });
 
+  test('and warns that the payments of practice mode are made up', async () => {
+    const findings = await examine({ CHAIN_RPC: 'practice' });
+    expect(Object.values(findings).map(({ check, state }) => `${check} ${state}`)).toEqual([
+      'node 0#1 ok',
+      'heads of network 0 ok',
+      'network 0 warning',
+    ]);
+    expect(findings['network 0']?.found).toBe('practice mode');
+  });
+
   test('and warns of one that calls blocks final too early, and of one whose head stays behind', async () => {
     await using early = new RpcProxy(chain('a'), { finalized: 59 });
     await using frozen = new RpcProxy(chain('a'), { finalized: 60, lagBlocks: 5 });

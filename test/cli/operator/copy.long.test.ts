@@ -69,7 +69,7 @@ describe('paybell copy', () => {
     const { exitCode, stderr } = await paybell(['copy', '--from', from, '--to', down]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('postgres://127.0.0.1:1/paybell or');
-    expect(stderr).toContain('a copy that has begun goes on where it stopped');
+    expect(stderr).toContain('a copy that has begun continues where it stopped');
     expect(stderr).not.toContain('hidden-word');
   });
 
@@ -79,7 +79,7 @@ describe('paybell copy', () => {
     await served.stop();
     expect(exitCode).toBe(1);
     expect(stderr).toContain('another server uses the store');
-    expect(stderr).toContain(`Stop it first: nothing may change in ${file} meanwhile.`);
+    expect(stderr).toContain(`Stop it first: nothing may change in ${file} during the copy.`);
   });
 
   test('with a key that does not open the secrets leaves the target as it was', async () => {

@@ -95,6 +95,26 @@ onSuiteEngine('the options of webhooks and the settings of endpoints in an expor
     expect(dryAgain).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
   });
 
+  test('keep a finality by amount, and reject one that is wrong with its line and its part', async () => {
+    const finality = {
+      rules: [{ maxAmount: '50', tokens: ['usd' as const], finality: 'seen' as const }],
+      otherwise: 12,
+    };
+    const { webhooks } = await listWebhooks(store.db, entityId, listQuery({ sortDir: 'asc' }));
+    const ofTransfers = webhooks.find(({ event }) => event === 'TransferProcessed')?.webhookId ?? '';
+    await replaceOptions(store.db, entityId, ofTransfers, { filter: null, finality }, TEST_CHANGE);
+    const { stdout: file } = await paybell(['export', '--entity', entityId]);
+    const copy = await newEntity(store.db);
+    expect((await importInto(copy, file)).exitCode).toBe(0);
+    expect(await readOptions(store.db, copy, ofTransfers)).toEqual({ finality, filter: null });
+    const wrong = { ...finality, rules: [{ maxAmount: 50, tokens: ['usd'], finality: 'seen' }] };
+    const line = { networkId: 1, event: 'TransferProcessed', postUrl: PLAIN, options: { finality: wrong } };
+    const refused = await importInto(await newEntity(store.db), JSON.stringify(line));
+    expect(refused.stderr).toContain(
+      'line 1: options.finality.rules.0.maxAmount must be a decimal above 0 as a string',
+    );
+  });
+
   test('name the headers that no endpoint may have', async () => {
     const copy = await newEntity(store.db);
     const webhook = { event: 'TransferCreated', networkId: 1, postUrl: BILLING };

@@ -22,7 +22,7 @@ describe('paybell keys operator', () => {
 
   test.each([
     [['--name', 'a b'], '--name'],
-    [['--name', 'ci', '--scopes', 'events'], 'events is none of entities:read'],
+    [['--name', 'ci', '--scopes', 'events'], 'events is not one of entities:read'],
     [['--name', 'ci', '--expires', '1h'], '1 to 3649 days'],
   ])('refuses %p with what to give', async (options, message) => {
     const { exitCode, stderr } = await paybell(['keys', 'operator', ...options]);

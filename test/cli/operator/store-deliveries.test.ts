@@ -63,16 +63,17 @@ onSuiteEngine('paybell store deliveries', (store) => {
     expect(headings).toEqual([
       'delivery-id',
       'event',
+      'payment',
       'status',
+      'waits for',
       'attempts',
       'last result',
       'created',
-      'next attempt',
       'url',
     ]);
     const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    expect(first).toEqual([ids[0], 'LatePayment', 'delivered', '1', '200', date, '–', HOOK]);
-    expect(second).toEqual([ids[1], 'LatePayment', 'failed', '1', '500', date, '–', HOOK]);
+    expect(first).toEqual([ids[0], 'LatePayment', '–', 'delivered', '–', '1', '200', date, HOOK]);
+    expect(second).toEqual([ids[1], 'LatePayment', '–', 'failed', '–', '1', '500', date, HOOK]);
     const failed = (await deliveries('list', '--status', 'failed')).stdout.trimEnd().split('\n');
     expect(failed.slice(1).map((line) => cells(line)[0])).toEqual([ids[1] ?? '']);
     expect((await deliveries('list', '--status', 'held')).stdout).toBe('No deliveries match.\n');

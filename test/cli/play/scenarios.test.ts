@@ -208,10 +208,11 @@ describe('the story', () => {
   test('reorg takes the payment back, and brings the same transaction again in a later block, with the next revision', () => {
     const [processed, retracted, again, final] = writeScenario('reorg', { ...terms, amount: '9.5' }, 1).slice(-4);
     if (processed?.event !== 'TransferProcessed' || again?.event !== 'TransferProcessed') throw new Error('none');
-    const { eventId, transferId, agreementId, transactionHash } = processed;
+    const { eventId, transferId, agreementId, transactionHash, token } = processed;
     expect(processed).toMatchObject({ finality: 'seen', confirmations: 1, revision: 1, amountBase: '9500000' });
     expect(retracted).toMatchObject({
       ...{ transferId, agreementId, transactionHash, reason: 'reorg', revision: 1 },
+      ...{ amount: '9.5', amountBase: '9500000', token },
       retracts: { eventId, event: 'TransferProcessed' },
       lostBlockNumber: Number(processed.blockNumber),
       lostBlockHash: String(processed.blockHash),

@@ -3,7 +3,12 @@ import type { z } from 'zod';
 import { chainListSchema } from '../../../src/contract/chain/chains.ts';
 import { factDetailSchema, factListSchema } from '../../../src/contract/chain/facts.ts';
 import { paymentDetailSchema, paymentListSchema } from '../../../src/contract/chain/payments.ts';
-import { sourceListSchema, sourcePreviewResultSchema, sourceSchema } from '../../../src/contract/chain/sources.ts';
+import {
+  sourceListSchema,
+  sourcePreviewResultSchema,
+  sourceRecentEventsSchema,
+  sourceSchema,
+} from '../../../src/contract/chain/sources.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 
@@ -122,6 +127,18 @@ test('sources preview prints the events of a transaction, and why other logs lea
   responses.set('/sources/preview', { ...preview, isSuccess: false, logs: 0, events: [], others: [] });
   const failed = await paybell(['sources', 'preview', HASH, '--network', '8453']);
   expect(failed.stdout).toBe('The transaction is in block 38214507 of Base and has failed: it has no logs.\n');
+});
+
+test('sources preview without a transaction prints the newest events of the latest blocks', async () => {
+  const recent = example(sourceRecentEventsSchema);
+  responses.set('/sources/preview/recent', recent);
+  const { stdout } = await paybell(['sources', 'preview', '--network', '8453', '--preset', 'erc20']);
+  expect(requests[0]?.body).toEqual({ networkId: 8453, preset: 'erc20' });
+  expect(stdout).toStartWith('1 log in blocks 38213508 to 38214507 of Base would be taken. Nothing is stored.\n');
+  expect(stdout).toMatch(/38214501 +Transfer +25 +0x71C7656EC7ab88b098defB751B7401B5f6d8976F/);
+  responses.set('/sources/preview/recent', { ...recent, found: 0, events: [] });
+  const none = await paybell(['sources', 'preview', '--network', '8453']);
+  expect(none.stdout).toStartWith('0 logs in blocks 38213508 to 38214507 of Base');
 });
 
 test('sources list, show and remove', async () => {

@@ -29,6 +29,8 @@ class Server implements DeliverySource {
         sequence: null,
         supersededBy: null,
         retractedBy: null,
+        waitsFor: null,
+        summary: null,
       });
     }
   }

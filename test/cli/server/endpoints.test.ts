@@ -7,6 +7,7 @@ import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 
 const HOOK = 'http://127.0.0.1:9/hook';
 
@@ -56,6 +57,18 @@ test('endpoints list prints a table of URLs from A to Z, and takes the filters o
   expect((await paybell(['endpoints', 'list', '--state', 'off'])).stderr).toContain('--state must be one of');
 });
 
+test('a failing endpoint is listed by its state and says since when; one without deliveries is active', async () => {
+  expect((await paybell(['endpoints', 'show', endpointId])).stdout).toMatch(/^state +active: no deliveries yet$/m);
+  await paybell(['webhooks', 'create', `${HOOK}/down`, '--networks', '137', '--events', 'LatePayment']);
+  await paybell(['events', 'send', '--sample', 'LatePayment', '--network-id', '137']);
+  const failing = ['endpoints', 'list', '--state', 'failing'];
+  await until('it fails', async () => endpointListSchema.parse(await runJson(failing)).totalResults === 1);
+  const { endpoints } = endpointListSchema.parse(await runJson(failing));
+  const shown = (await paybell(['endpoints', 'show', endpoints[0]?.endpointId ?? ''])).stdout;
+  expect(shown).toMatch(/^state +failing: since \S+ \(Connection refused\)$/m);
+  expect(shown).not.toMatch(/active|failing since/);
+});
+
 test('endpoints pause, resume and order change an endpoint and say so; show prints its settings', async () => {
   expect((await paybell(['endpoints', 'pause', endpointId])).stdout).toStartWith(`${endpointId} is paused`);
   expect((await paybell(['endpoints', 'show', endpointId])).stdout).toMatch(/^state +paused$/m);
@@ -67,7 +80,7 @@ test('endpoints pause, resume and order change an endpoint and say so; show prin
   expect((await paybell(['endpoints', 'order', endpointId, 'none'])).stdout).toContain('without waiting');
   expect(await paybell(['endpoints', 'order', endpointId, 'transfer'])).toMatchObject({ exitCode: 2 });
   const shown = (await paybell(['endpoints', 'show', endpointId])).stdout;
-  for (const line of [/^url +http/m, /^webhooks +2$/m, /^rate limit +none$/m, /^secret +that of the entity$/m]) {
+  for (const line of [/^url +http/m, /^webhooks +2$/m, /^rate limit +none$/m, /^secret +the entity's$/m]) {
     expect(shown).toMatch(line);
   }
 });

@@ -276,6 +276,26 @@ describe('paybell events, deliveries and secrets', () => {
     );
   });
 
+  test('send samples with fresh ids, so that none supersedes another', async () => {
+    await runJson(['webhooks', 'create', receiver.url(), '--networks', '8453', '--events', 'LatePayment']);
+    for (const kind of ['TransferFinalized', 'LatePayment']) {
+      const { stdout } = await paybell(['events', 'send', '--sample', kind]);
+      if (kind === 'LatePayment') expect(stdout).toMatch(/^Accepted evt_\w+ for 1 webhook\.\n$/);
+    }
+    const { events } = eventListSchema.parse(await runJson(['events', 'list', '--network-id', '8453']));
+    const agreements = events.map(({ body }) => (JSON.parse(body) as { agreementId: string }).agreementId);
+    expect(new Set(agreements).size).toBe(agreements.length);
+  });
+
+  test('name the event that superseded one without deliveries', async () => {
+    const event = (kind: string, eventId: string) =>
+      JSON.stringify({ eventId, event: kind, networkId: 8453, transferId: 'trf_paid' });
+    await runJson(['events', 'send', '-'], event('TransferFinalized', 'paid'));
+    expect((await paybell(['events', 'send', '-'], event('LatePayment', 'late'))).stdout).toBe(
+      'Accepted late for 0 webhooks.\nIt was superseded by paid, so no webhook gets it.\n',
+    );
+  });
+
   test('show the secrets in force, and rotate them', async () => {
     const before = secretListSchema.parse(await runJson(['secrets', 'show']));
     const after = secretListSchema.parse(await runJson(['secrets', 'rotate', '--overlap-hours', '1']));

@@ -122,6 +122,34 @@ test('webhooks create and update set the finality, which stays when the filter c
   expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: { token: ['USDC'] } });
 });
 
+test('a finality by amount is written as amounts of dollars, and shown in words', async () => {
+  const webhookId = await create('j', '--finality', 'seen:50,12:500.50,final');
+  const rules = [
+    { maxAmount: '50', tokens: ['usd'], finality: 'seen' },
+    { maxAmount: '500.5', tokens: ['usd'], finality: 12 },
+  ];
+  expect(await optionsOf(webhookId)).toEqual({ finality: { rules, otherwise: 'final' }, filter: null });
+  const words = 'seen up to 50 USD, 12 confirmations up to 500.5 USD, otherwise final';
+  expect((await paybell(['webhooks', 'show', webhookId])).stdout).toContain(`finality  ${words}\n`);
+  const form = 'such as seen:50,12:500,final';
+  for (const [finality, message] of [
+    ['seen:50', 'Give seen, safe, final'],
+    ['seen:50,safe:100', 'Give seen, safe, final'],
+    ['seen,final', form],
+    ['seen:50:60,final', form],
+    ['seen:50,12:20,final', 'rules.1.maxAmount must be more than the maxAmount before it'],
+    ['seen:x,final', 'rules.0.maxAmount must be a decimal above 0'],
+    ['1:50,final', 'Give seen, safe, final'],
+  ]) {
+    const { exitCode, stderr } = await paybell(['webhooks', 'update', webhookId, `--finality=${finality}`]);
+    expect({ finality, exitCode, stderr }).toEqual({
+      finality,
+      exitCode: 2,
+      stderr: expect.stringContaining(message ?? ''),
+    });
+  }
+});
+
 test('a finality that does not exist, or that the event does not allow, is refused with what to give instead', async () => {
   const webhookId = await create('h');
   for (const level of ['1', '1001', 'finalized', '-2', '2.5']) {

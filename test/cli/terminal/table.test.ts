@@ -43,8 +43,9 @@ describe('a table that may lose something on a narrow terminal', () => {
 
   test('cuts a column first, as little as it must', () => {
     expect(layOut(HEADINGS, ROWS, 30, fitting)).toEqual({
-      lines: ['id      status     url', 'dlv_1   delivered  https://ex…', 'dlv_22  ok'],
+      lines: ['id      status     url', 'dlv_1   delivered  example.c…/', 'dlv_22  ok'],
       leftOut: [],
+      cutIds: [],
     });
   });
 
@@ -52,13 +53,30 @@ describe('a table that may lose something on a narrow terminal', () => {
     expect(layOut(HEADINGS, ROWS, 26, fitting)).toEqual({
       lines: ['id      status', 'dlv_1   delivered', 'dlv_22  ok'],
       leftOut: ['url'],
+      cutIds: [],
     });
     expect(layOut(HEADINGS, ROWS, 16, fitting).leftOut).toEqual(['url', 'status']);
   });
 
   test('becomes blocks when even that is too wide, and is complete where there is no terminal', () => {
-    expect(layOut(HEADINGS, ROWS, 5, fitting)).toEqual({ lines: linesOf(5), leftOut: [] });
+    expect(layOut(HEADINGS, ROWS, 5, fitting)).toEqual({ lines: linesOf(5), leftOut: [], cutIds: [] });
     expect(linesOf(null, fitting)).toEqual(linesOf(null));
+  });
+
+  test('keeps both ends of an id, which it names, and the path of a URL', () => {
+    const rows = [['dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', 'https://billing.example.com/hooks/paybell']];
+    const shorten = { 'delivery-id': 13, url: 20 };
+    expect(layOut(['delivery-id', 'url'], rows, 60, { shorten, leaveOut: [] })).toEqual({
+      lines: ['delivery-id        url', 'dlv_0199…d3c4b5a6  https://billing.example.com/hooks/paybell'],
+      leftOut: [],
+      cutIds: ['delivery-id'],
+    });
+    const narrow = layOut(['delivery-id', 'url'], rows, 36, { shorten, leaveOut: [] });
+    expect(narrow.lines[1]).toBe('dlv_01…c4b5a6  billin…/hooks/paybell');
+    expect(
+      layOut(['url'], [['https://billing.example.com/hooks/paybell']], 8, { shorten: { url: 5 }, leaveOut: [] })
+        .lines[1],
+    ).toBe('…paybell');
   });
 
   test('cuts wide characters by what is seen', () => {

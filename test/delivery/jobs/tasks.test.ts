@@ -15,6 +15,7 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
 import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { continueRedelivery } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
@@ -52,17 +53,35 @@ onSuiteEngine('the job of tasks, with bulk redeliveries', (store) => {
     expect(wakes).toBe(3);
   });
 
-  test('queues all redeliveries of one entity when woken once, one after the other', async () => {
-    const { entityId, progress } = await askForMany(3);
-    const others = [await startRedelivery(store.db, entityId, { networkId: 1 }, TEST_CHANGE)];
-    others.push(await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE));
+  test('leaves an entity with 100 running redeliveries no other one, and other entities theirs', async () => {
+    const [{ entityId: loud }, { entityId: quiet }] = [await newReceiver(store.db), await newReceiver(store.db)];
+    const start = (entityId: string) => startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE);
+    for (let count = 0; count < 100; count++) await start(loud);
+    expect((await rejection(start(loud))).message).toContain('100 bulk redeliveries of this entity are running');
+    await start(quiet);
     const running = runner();
     running.wake();
-    for (const id of others) {
+    await until('one can be started again', async () => {
+      try {
+        return (await start(loud)) !== '';
+      } catch {
+        return false;
+      }
+    });
+    await running.stop();
+  });
+
+  test('queues all redeliveries of one entity when woken once', async () => {
+    const { entityId, redeliveryId, progress } = await askForMany(3);
+    const all = [redeliveryId, await startRedelivery(store.db, entityId, { networkId: 1 }, TEST_CHANGE)];
+    all.push(await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE));
+    const running = runner();
+    running.wake();
+    for (const id of all) {
       await until('it is finished', async () => (await readRedelivery(store.db, entityId, id))?.status === 'finished');
     }
     await running.stop();
-    expect(await progress()).toMatchObject({ status: 'finished', queued: 3 });
+    expect(await progress()).toMatchObject({ queued: 3 });
   });
 
   test('goes on at its start with what another instance left in the middle, and queues nothing twice', async () => {

@@ -65,13 +65,12 @@ test('a payment has the 26 characters of its fact', () => {
   }
 });
 
-test('only transfers of an amount that is not zero are payments', () => {
+test('only transfers are payments, even of the amount 0', () => {
   const isPayment = (kind: string, fields: Record<string, unknown>) => paymentColumns(kind, fields).isPayment;
   expect(isPayment('Transfer', { amount: '1' })).toBe(1);
   expect(isPayment('TransferFinalized', {})).toBe(1);
-  expect(isPayment('Transfer', { amount: '0' })).toBe(0);
-  expect(isPayment('Transfer', { amount: 0 })).toBe(0);
-  expect(isPayment('Transfer', { amountBase: '0' })).toBe(0);
+  expect(isPayment('Transfer', { amount: '0' })).toBe(1);
+  expect(isPayment('Transfer', { amountBase: '0' })).toBe(1);
   expect(isPayment('LatePayment', { amount: '1' })).toBe(0);
   expect(isPayment('AgreementSignedUp', { amount: '1' })).toBe(0);
   // A number with a fraction is rounded before anyone can read it.

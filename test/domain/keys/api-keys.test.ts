@@ -78,6 +78,7 @@ test('the permissions are those that the interface names', () => {
     'deliveries:read',
     'deliveries:write',
     'payments:read',
+    'invoices:write',
     'audit:read',
     'keys:read',
     'keys:write',

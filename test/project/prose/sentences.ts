@@ -73,6 +73,8 @@ function markdownBlocks(text: string): Block[] {
 
 const COMMENT = /^[ \t]*(?:\/\*\*?([\s\S]*?)\*\/|((?:\/\/(?!\/| biome-ignore).*(?:\n[ \t]*(?=\/\/))?)+))/gm;
 const QUOTED = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+/** Other expressions rarely have quotation marks, and a path in a string could be taken for one. */
+const ANCHORED_EXPRESSION = /\/\^(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
 const NAME = /[A-Za-z_$][\w$]*/g;
 const SQL = /\b(select|insert into|update \w+ set|delete from|where|create (table|index)|alter table|order by)\b/;
 
@@ -82,7 +84,7 @@ function sourceBlocks(file: string, source: string): Block[] {
   const lineAt = lineCounter(source);
   for (const match of source.matchAll(COMMENT))
     blocks.push(...commentBlocks(lineAt(match.index), match[1] ?? match[2] ?? ''));
-  const code = withoutComments(source);
+  const code = withoutComments(source).replace(ANCHORED_EXPRESSION, '');
   const lineInCode = lineCounter(code);
   for (const match of code.matchAll(QUOTED)) {
     const text = (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^}]*\}/g, CODE);

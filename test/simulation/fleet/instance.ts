@@ -1,4 +1,5 @@
 import { followNetwork } from '../../../src/chain/chain.ts';
+import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { AttemptTools } from '../../../src/delivery/attempt.ts';
 import { createDelivery } from '../../../src/delivery/delivery.ts';
@@ -15,9 +16,9 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { WorkNotifier } from '../../../src/store/database/postgres/notify.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
-import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import type { Owner } from '../world/owners.ts';
 import { world } from '../world/world.ts';
+import { simulatedDecoder } from './amounts.ts';
 import type { Receivers } from './receivers.ts';
 import { box, config, log, NETWORK_ID, STEP_CHANGES } from './settings.ts';
 
@@ -83,7 +84,7 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
     },
   });
   const follower = followNetwork({
-    ...{ networkId: NETWORK_ID, nodes, decoder: modelDecoder, store: networkStore, db, log },
+    ...{ networkId: NETWORK_ID, nodes, reader: new EvmReader(simulatedDecoder), store: networkStore, db, log },
     acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
     ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE, stepChanges: STEP_CHANGES },
     ...{ leastDepth: 1, quorum: null },

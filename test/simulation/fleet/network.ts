@@ -1,3 +1,4 @@
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { FactChange } from '../../../src/domain/chain/facts.ts';
@@ -74,7 +75,12 @@ export class Network {
       this.providers.map(
         ({ exchange }, index) =>
           new Node({
-            ...{ name: `${NETWORK_ID}#${index + 1}`, chainId: NETWORK_ID, callsPerSecond: 1_000, exchange },
+            ...{
+              name: `${NETWORK_ID}#${index + 1}`,
+              identity: evmIdentity(NETWORK_ID),
+              callsPerSecond: 1_000,
+              exchange,
+            },
             hasOthers: this.providers.length > 1,
           }),
       ),

@@ -3,8 +3,11 @@ import { History, isAnswered, openSpan, type Span } from './history.ts';
 
 /** What those who use the service know: the requests that they sent, and which of them were answered. */
 
-/** Events of senders, and events of payments, which the network leads to. */
-export const POSTED = 'AgreementSignedUp';
+/** Kinds of events of senders: several, so that an endpoint has several webhooks whose order is one. */
+export const POSTED: readonly string[] = ['AgreementSignedUp', 'ScheduledAgreementCancel', 'AgreementCancelled'];
+/** Paybell does not send the first any longer once it has accepted the second for the same agreement. */
+const [SUPERSEDED, SUPERSEDING] = ['ScheduledAgreementCancel', 'AgreementCancelled'];
+/** The kind of events of payments, which the network leads to. */
 export const PAID = 'TransferProcessed';
 
 export type WebhookModel = {
@@ -16,6 +19,7 @@ export type WebhookModel = {
   readonly postUrl: History<string>;
   /** The least amount that it wants; null for every amount. */
   readonly filter: History<number | null>;
+  /** As it is stored. */
   readonly finality: History<string>;
   deletion: Span | null;
 };
@@ -41,6 +45,8 @@ export type PaymentModel = {
   minedAtMs: number;
   /** The event that is held for it; null for a payment that a log tells of. */
   readonly heldEventId: string | null;
+  /** The amount that rules compare, as an `amountKey`. */
+  readonly ruleAmount: string | null;
 };
 
 /** Deliveries that were asked for again: one, or all that had been made by then. */
@@ -95,6 +101,17 @@ export class Model {
 
   get accepted(): EventModel[] {
     return this.events.filter(({ acceptance }) => isAnswered(acceptance));
+  }
+
+  /** Whether another event may have made it pointless: one that was not certainly accepted before it. */
+  mayBeSuperseded({ event, agreementId, acceptance }: EventModel): boolean {
+    if (event !== SUPERSEDED || agreementId === null) return false;
+    return this.events.some(
+      (other) =>
+        other.event === SUPERSEDING &&
+        other.agreementId === agreementId &&
+        other.acceptance.endMs >= acceptance.startMs,
+    );
   }
 
   orderingOf(postUrl: string): History<boolean> {

@@ -1,7 +1,11 @@
+import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import { createSource, deleteSource } from '../../../src/store/chain/sources/sources.ts';
+import { readDefinition, type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
+import { paymentOfLog, ruleAmountOf } from '../fleet/amounts.ts';
 import { MAX_REORG_DEPTH } from '../fleet/network.ts';
 import { changeNow } from '../fleet/settings.ts';
 import type { Model, PaymentModel } from '../model/model.ts';
+import { readSourceIds } from '../oracle/view.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
@@ -32,7 +36,11 @@ function payment({ network, model }: Simulation, draw: Random, { index }: Operat
   // The contracts that are followed next have payments first.
   const contract = draw.chance(LATER_SHARE) ? (draw.pick(nextContracts(model)) ?? FIRST_CONTRACT) : FIRST_CONTRACT;
   const transaction = network.transaction(contract);
-  model.payments.push({ name: `p${index}`, transaction, contract, minedAtMs: world.nowMs, heldEventId: null });
+  const [log] = transaction.logs;
+  model.payments.push({
+    ...{ name: `p${index}`, transaction, contract, minedAtMs: world.nowMs, heldEventId: null },
+    ruleAmount: log === undefined ? null : ruleAmountOf(paymentOfLog(log)),
+  });
   network.chain.mine([transaction]);
   return { payment: `p${index}` };
 }
@@ -91,10 +99,36 @@ function unfollow(simulation: Simulation, draw: Random) {
   return {};
 }
 
+/** A change of one of the sources that there are when the request arrives. None makes Paybell want other payments. */
+function changeSource(update: (definition: SourceDefinition, simulation: Simulation) => SourceUpdate) {
+  return (simulation: Simulation, draw: Random) => {
+    const { entityId } = simulation;
+    const number = draw.below(MOST_SOURCES);
+    simulation.request(draw, async ({ db }) => {
+      const sourceIds = await readSourceIds(db);
+      const sourceId = sourceIds[number % sourceIds.length] ?? '';
+      const found = await readDefinition(db, entityId, sourceId);
+      if (found === null) return;
+      const { definition, revision } = found;
+      await updateSource(db, entityId, sourceId, revision, update(definition, simulation), changeNow());
+    });
+    return {};
+  };
+}
+
+/** The same payments are wanted under both definitions. */
+function redefine(definition: SourceDefinition, { network }: Simulation): SourceUpdate {
+  const minAmount = definition.minAmount === undefined ? '0' : undefined;
+  return { prepared: { ...network.source(FIRST_CONTRACT), definition: { ...definition, minAmount } } };
+}
+
 export const CHAIN_ACTIONS: Actions = {
   block: { weight: 8, begin: block },
   follow: { weight: 2, begin: follow },
   unfollow: { weight: 1, begin: unfollow },
+  'pause-source': { weight: 1, begin: changeSource(() => ({ isPaused: true })) },
+  'resume-source': { weight: 2, begin: changeSource(() => ({ isPaused: false })) },
+  'redefine-source': { weight: 2, begin: changeSource(redefine) },
   payment: { weight: 9, begin: payment },
   drop: { weight: 5, begin: drop },
   reorder: { weight: 2, begin: reorder },

@@ -1,7 +1,8 @@
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import { paymentOf, ruleAmountOf } from '../fleet/amounts.ts';
 import { NETWORK_ID } from '../fleet/settings.ts';
 import { isAnswered, openSpan, type Span } from '../model/history.ts';
-import { type EventModel, PAID, POSTED } from '../model/model.ts';
+import { type EventModel, PAID, type PaymentModel, POSTED } from '../model/model.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
@@ -10,7 +11,7 @@ import type { Actions, Operation } from './operation.ts';
 /** Events that senders publish, hold and retract. */
 
 const AGREEMENTS = 2;
-const AGREEMENT_SHARE = 0.6;
+const AGREEMENT_SHARE = 0.7;
 const AMOUNTS = [50, 150];
 /** Events that may still be retracted: the latest ones, whose deliveries are under way. */
 const RETRACTABLE = 6;
@@ -31,11 +32,18 @@ function send(simulation: Simulation, draw: Random, event: EventModel, span: Spa
   );
 }
 
-function newEvent(draw: Random, eventId: string, kind: string, payment: EventModel['payment']): EventModel {
+function newEvent(
+  draw: Random,
+  eventId: string,
+  kind: string,
+  held: Omit<PaymentModel, 'ruleAmount'> | null,
+): EventModel {
   const amount = draw.pick(AMOUNTS) ?? 0;
+  const paid = paymentOf(amount);
+  const payment = held === null ? null : { ...held, ruleAmount: ruleAmountOf(paid) };
   const agreementId = payment === null && draw.chance(AGREEMENT_SHARE) ? `agreement-${draw.below(AGREEMENTS)}` : null;
   const body = JSON.stringify({
-    ...{ eventId, event: kind, networkId: NETWORK_ID, amount: String(amount) },
+    ...{ eventId, event: kind, networkId: NETWORK_ID, ...paid },
     ...(agreementId !== null && { agreementId }),
   });
   const acceptance = openSpan(world.nowMs);
@@ -43,7 +51,7 @@ function newEvent(draw: Random, eventId: string, kind: string, payment: EventMod
 }
 
 function post(simulation: Simulation, draw: Random, { index }: Operation) {
-  const event = newEvent(draw, `e${index}`, POSTED, null);
+  const event = newEvent(draw, `e${index}`, draw.pick([POSTED[0] ?? '', ...POSTED]) ?? '', null);
   simulation.model.events.push(event);
   send(simulation, draw, event, event.acceptance);
   return { eventId: event.eventId };
@@ -60,14 +68,16 @@ function repeat(simulation: Simulation, draw: Random) {
 
 function hold(simulation: Simulation, draw: Random, { index }: Operation) {
   const { model, network } = simulation;
-  const payment = {
+  const held = {
     name: `h${index}`,
     transaction: network.transaction(null),
     contract: null,
     minedAtMs: Number.POSITIVE_INFINITY,
     heldEventId: `h${index}`,
   };
-  const event = newEvent(draw, payment.heldEventId, PAID, payment);
+  const event = newEvent(draw, held.heldEventId, PAID, held);
+  const { payment } = event;
+  if (payment === null) return null;
   model.payments.push(payment);
   model.events.push(event);
   if (draw.chance(MINED_AT_ONCE)) {

@@ -1,4 +1,4 @@
-import type { Log } from '../../../src/chain/rpc/types.ts';
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import { addressOf, type ModelBlock, wordOf } from '../../support/chain/model-chain.ts';
 import { TOPIC } from '../../support/chain/model-decoder.ts';
 import type { Faults } from '../../support/chain/model-node.ts';
@@ -20,11 +20,14 @@ const LONGEST_MS = 20_000;
 /** One of this many blocks has an invented payment. */
 const FEW = 3;
 const FAKE = 0xfa_0000;
+/** More than a simulated chain has blocks. */
+const FAKES_OF_NODE = 0x1000;
 
 type Misbehaviour = {
   /** Whether it needs other nodes: nobody else would notice it, or the node would contradict what it has called final. */
   readonly needsOthers?: boolean;
-  readonly begin: (provider: Provider) => void;
+  /** `node` is the position of the provider among those of the network. */
+  readonly begin: (provider: Provider, node: number) => void;
 };
 
 /** Sets faults of every node behind the URL. */
@@ -37,9 +40,11 @@ function withFaults(faults: Partial<Faults>, needsOthers = false): Misbehaviour 
   };
 }
 
-function fakeLog({ number, hash }: ModelBlock): Log {
-  const content = { address: addressOf(FIRST_CONTRACT), topics: [TOPIC], data: wordOf(FAKE + number) };
-  return { ...content, blockNumber: number, blockHash: hash, transactionHash: wordOf(FAKE + number), logIndex: 99 };
+/** Each node invents its own: two that invent the same, one after the other, would be a majority for it. */
+function fakeLog(node: number, { number, hash }: ModelBlock): Log {
+  const fake = wordOf(FAKE + node * FAKES_OF_NODE + number);
+  const content = { address: addressOf(FIRST_CONTRACT), topics: [TOPIC], data: fake };
+  return { ...content, blockNumber: number, blockHash: hash, transactionHash: fake, logIndex: 99 };
 }
 
 const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
@@ -57,7 +62,13 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'calls-head-final': withFaults({ finalized: 0, safe: 0 }),
   'calls-final-early': withFaults({ finalized: 2, safe: 1 }),
   'calls-nothing-final': withFaults({ finalized: 'error' }),
-  invents: withFaults({ invents: (block) => (block.number % FEW === 0 ? [fakeLog(block)] : []) }, true),
+  invents: {
+    needsOthers: true,
+    begin: ({ nodes }, position) => {
+      const invents = (block: ModelBlock) => (block.number % FEW === 0 ? [fakeLog(position, block)] : []);
+      for (const node of nodes) node.faults.invents = invents;
+    },
+  },
   denies: withFaults({ denies: () => true }, true),
   omits: withFaults({ omission: { responses: 30, logs: 50 } }, true),
   refuses: withFaults({ rateLimited: 20, unreachable: 20 }),
@@ -76,8 +87,9 @@ function misbehave(name: string, { needsOthers = false, begin }: Misbehaviour): 
     const isTooMany = providers.length - sound.length >= mostOf(providers.length);
     if (provider === undefined || isTooMany || (needsOthers && providers.length === 1)) return null;
     provider.misbehaviour = name;
-    begin(provider);
-    world.note(`node ${providers.indexOf(provider) + 1} ${name}`);
+    const position = providers.indexOf(provider);
+    begin(provider, position);
+    world.note(`node ${position + 1} ${name}`);
     asNobody(() => world.schedule(() => provider.heal(), draw.between(SHORTEST_MS, LONGEST_MS)));
     return {};
   };

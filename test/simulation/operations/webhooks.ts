@@ -1,8 +1,10 @@
 import type { WebhookOptionsReplacement } from '../../../src/contract/webhooks/options.ts';
+import { type WebhookFinality, webhookFinalityText } from '../../../src/domain/chain/finality-by-amount.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { registerWebhooks } from '../../../src/store/webhooks/register.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
+import { RULES } from '../fleet/amounts.ts';
 import { changeNow, NETWORK_ID } from '../fleet/settings.ts';
 import { type History, openSpan } from '../model/history.ts';
 import { PAID, POSTED, type WebhookModel } from '../model/model.ts';
@@ -14,9 +16,9 @@ import type { Actions, Operation } from './operation.ts';
 
 /** What entities do with their webhooks. */
 
-const MOST_WEBHOOKS = 14;
+const MOST_WEBHOOKS = 18;
 const DEFAULT_FINALITY = 'seen';
-const FINALITIES = ['seen', 'seen', 'safe', 'final', '3'] as const;
+const FINALITIES: readonly WebhookFinality[] = ['seen', 'seen', 'safe', 'final', 3, RULES, RULES];
 
 /** The service keeps filters by their text, so that each run of a process has its own, and begins without any. */
 function leastAmount(): number {
@@ -47,7 +49,7 @@ export function register(simulation: Simulation, draw: Random, name: string, eve
 function registerOne(simulation: Simulation, draw: Random, { index }: Operation) {
   if (simulation.model.webhooks.filter(({ deletion }) => deletion === null).length >= MOST_WEBHOOKS) return null;
   const postUrl = draw.pick(URLS) ?? '';
-  register(simulation, draw, `w${index}`, draw.chance(0.6) ? POSTED : PAID, postUrl);
+  register(simulation, draw, `w${index}`, draw.pick([POSTED[0] ?? '', ...POSTED, PAID, PAID]) ?? '', postUrl);
   return { webhook: `w${index}` };
 }
 
@@ -60,9 +62,9 @@ function change<Value>(history: History<Value>, value: Value): RequestOptions {
 function pickWebhook(
   { model }: Simulation,
   draw: Random,
-  event?: string,
+  kinds?: readonly string[],
 ): (WebhookModel & { webhookId: string }) | null {
-  const webhook = draw.pick(model.present.filter((one) => event === undefined || one.event === event));
+  const webhook = draw.pick(model.present.filter((one) => kinds === undefined || kinds.includes(one.event)));
   if (webhook === undefined || webhook.webhookId === null) return null;
   return Object.assign(webhook, { webhookId: webhook.webhookId });
 }
@@ -109,11 +111,11 @@ function filter(simulation: Simulation, draw: Random) {
 }
 
 function finality(simulation: Simulation, draw: Random) {
-  const webhook = pickWebhook(simulation, draw, PAID);
+  const webhook = pickWebhook(simulation, draw, [PAID]);
   const value = draw.pick(FINALITIES) ?? DEFAULT_FINALITY;
   if (webhook === null) return null;
-  const replacement = { filter: null, finality: value === '3' ? 3 : value };
-  return setOptions(simulation, draw, webhook, replacement, change(webhook.finality, value));
+  const replacement = { filter: null, finality: value };
+  return setOptions(simulation, draw, webhook, replacement, change(webhook.finality, webhookFinalityText(value)));
 }
 
 function suspend(simulation: Simulation, draw: Random) {

@@ -37,6 +37,6 @@ export function inventedPayments({ model, findings }: Evidence): PaymentModel[] 
   return [...unknown].map((hash) => ({
     name: `invented ${hash.slice(-6)}`,
     transaction: { hash, logs: [], isSuccess: true },
-    ...{ contract: FIRST_CONTRACT, minedAtMs: Number.POSITIVE_INFINITY, heldEventId: null },
+    ...{ contract: FIRST_CONTRACT, minedAtMs: Number.POSITIVE_INFINITY, heldEventId: null, ruleAmount: null },
   }));
 }

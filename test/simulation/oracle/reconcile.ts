@@ -1,8 +1,8 @@
 import type { Database, Queries, Reads } from '../../../src/store/database/database.ts';
-import { readDay } from '../../../src/store/events/day-book.ts';
+import { readDay } from '../../../src/store/reconciliation/day-book.ts';
 import { readOpenEvents } from './view.ts';
 
-const WHOLE_TIME = { sinceMs: 0, untilMs: 2 ** 48 - 1, networkId: undefined, events: undefined };
+const WHOLE_TIME = { sinceMs: 0, untilMs: 2 ** 48 - 1, networkId: undefined, endpointNo: undefined, events: undefined };
 const MOST_EVENTS = 10_000;
 
 /** Reconciles everything, and returns the events that it calls acknowledged although work is left for them, at one moment. */

@@ -45,6 +45,8 @@ export type StoreView = {
   readonly facts: readonly FactView[];
   /** Ids of events that retention has removed. */
   readonly removedEvents: ReadonlySet<string>;
+  /** Those of them that were sent again afterwards. Paybell then takes them for new events. */
+  readonly acceptedAnew: ReadonlySet<string>;
 };
 
 type Row = {
@@ -115,6 +117,7 @@ export async function readView(db: Database): Promise<StoreView> {
       deliveries: [...inQueue, ...inRecord, ...[...gone.values()].filter(({ deliveryId }) => !kept.has(deliveryId))],
       facts: factsOf(facts, removedFacts),
       removedEvents: new Set(removedEvents.flatMap(({ event_id }) => event_id ?? [])),
+      acceptedAnew: acceptedAnew(events, removedEvents),
     };
   });
 }
@@ -216,6 +219,10 @@ export async function readWebhookIds(db: Database): Promise<string[]> {
   return (await db.all<{ id: string }>('select id from webhooks order by id')).map(({ id }) => id);
 }
 
+export async function readSourceIds(db: Pick<Database, 'all'>): Promise<string[]> {
+  return (await db.all<{ id: string }>('select id from sources order by id')).map(({ id }) => id);
+}
+
 const DAY_MS = 86_400_000;
 
 /** Makes the hints of heads with waiting deliveries wrong: a head is due in a day, or claims start after its rows. */
@@ -234,4 +241,9 @@ export async function spoilHints(db: Database, draw: Random, which: 'one head' |
     const sql = `update queue_heads set ${hints} where entity_id = $1 and webhook_no = $2`;
     await db.transaction((queries) => queries.run(sql, [entity_id, Number(webhook_no)]));
   }
+}
+
+function acceptedAnew(events: readonly EventRow[], removed: readonly EventRow[]): Set<string> {
+  const times = Map.groupBy(events, ({ event_id }) => event_id);
+  return new Set(removed.flatMap(({ event_id: id }) => (id !== null && (times.get(id)?.length ?? 0) > 1 ? id : [])));
 }

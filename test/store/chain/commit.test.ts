@@ -5,9 +5,12 @@ import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { firstHexAt } from '../../../src/domain/ids.ts';
 import { commitStep } from '../../../src/store/chain/commit.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
+import { parseHistory } from '../../../src/store/chain/fact-history.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
+import { createSource } from '../../../src/store/chain/sources/sources.ts';
+import { updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
@@ -25,7 +28,7 @@ import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { continueRedelivery, runTasks } from '../../support/tasks.ts';
-import { listQuery, newEntity, register } from '../../support/webhooks.ts';
+import { listQuery, newEntity, register, setFinality } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
 const DAY_MS = 86_400_000;
@@ -54,13 +57,7 @@ onEveryEngine('a step of a network', (store) => {
     const entityId = await newEntity(store.db);
     for (const [event, finality] of Object.entries(kinds)) {
       await register(store.db, entityId, HOOK, [{ networkId, event }]);
-      await store.db.transaction((queries) =>
-        queries.run('update webhooks set finality = $3 where entity_id = $1 and event = $2', [
-          entityId,
-          event,
-          finality,
-        ]),
-      );
+      await setFinality(store.db, entityId, { event }, finality);
     }
     return { entityId, networkId, ...newFollower(networkId) };
   }
@@ -150,6 +147,7 @@ onEveryEngine('a step of a network', (store) => {
       transactionHash: fact.transactionHash,
       ...fact.position,
       contract: fact.contract,
+      paymentId: fact.factId.replace('fct_', 'pay_'),
       finality: 'seen',
       confirmations: 3,
       revision: 1,
@@ -512,7 +510,7 @@ onEveryEngine('a step of a network', (store) => {
       { final: 44 },
     );
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
-    expect(await historyOf(store.db, silent)).toEqual(['seen 5', 'final 5']);
+    expect(await historyOf(store.db, silent)).toEqual(['final 5']);
   });
 
   test('removes old facts with their history, and keeps the newest of a network', async () => {
@@ -526,9 +524,43 @@ onEveryEngine('a step of a network', (store) => {
     const tomorrow = ageAt(Date.now() + DAY_MS);
     expect(await countOldFacts(store.db, entityId, tomorrow)).toBe(2);
     expect(await removeOldFacts(store.db, entityId, tomorrow, 100)).toBe(2);
-    expect(await Promise.all(facts.map((fact) => historyOf(store.db, fact)))).toEqual([[], [], ['seen 7', 'final 7']]);
+    expect(await Promise.all(facts.map((fact) => historyOf(store.db, fact)))).toEqual([[], [], ['final 7']]);
     await store.db.transaction((queries) => queries.run('delete from chains where network_id = $1', [networkId]));
     expect((await lease()).startBlock).toBe(8);
+  });
+
+  test('keeps old facts that a paused source reads again, until it has read them', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    const source = {
+      definition: {
+        ...{ networkId, preset: null, contract: `0x${'1'.repeat(40)}`, abi: null, event: null },
+        ...{ where: {}, fields: {}, fromBlock: 1, deliverHistory: true },
+      },
+      ...{ topic: '0x1', topics: [['0x1']], head: 1 },
+    };
+    const { sourceId } = (await createSource(store.db, entityId, source, 10, TEST_CHANGE)).source;
+    const pause = (isPaused: boolean) => updateSource(store.db, entityId, sourceId, 1, { isPaused }, TEST_CHANGE);
+    const readTo = (block: number) =>
+      store.db.transaction((queries) =>
+        queries.run('update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2', [
+          ...[entityId, sourceId, block + 1, block],
+        ]),
+      );
+    const facts = [5, 6, 7].map((block) => found(entityId, networkId, at(block)));
+    await step(
+      7,
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
+      { final: 4 },
+    );
+    await readTo(7);
+    await pause(true);
+    await step(60, [], { final: 44 });
+    const old = () => countOldFacts(store.db, entityId, ageAt(Date.now() + DAY_MS));
+    expect(await old()).toBe(0);
+    await pause(false);
+    expect(await old()).toBe(0);
+    await readTo(60);
+    expect(await old()).toBe(2);
   });
 
   test('removes an old fact of a held event whose transaction failed, and one that still waits', async () => {
@@ -822,9 +854,7 @@ async function deliverAll(db: Database, entityId: string): Promise<string[]> {
 }
 
 async function historyOf(db: Database, { entityId, factId }: FactKey): Promise<string[]> {
-  const rows = await db.all<{ state: string; block_number: number | string }>(
-    'select state, block_number from fact_history where entity_id = $1 and fact_id = $2 order by no',
-    [entityId, factId],
-  );
-  return rows.map((row) => `${row.state} ${row.block_number}`);
+  const sql = 'select history from facts where entity_id = $1 and id = $2';
+  const row = await db.get<{ history: string }>(sql, [entityId, factId]);
+  return parseHistory(row?.history ?? '').map(({ state, blockNumber }) => `${state} ${blockNumber}`);
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
@@ -91,14 +93,14 @@ onEveryEngine('a network with sources', (store) => {
   const pollElsewhere = async (networkId: number) => {
     await instance('one').release(networkId);
     const exchange = () => Promise.reject(new Error('a halted network is not read'));
-    const node = new Node({ name: 'none', chainId: networkId, exchange, callsPerSecond: 1 });
+    const node = new Node({ name: 'none', identity: evmIdentity(networkId), exchange, callsPerSecond: 1 });
     const options = {
       networkId,
       finalityDepth: null,
       graceBlocks: 3,
       leastDepth: 1,
       quorum: null,
-      decoder: modelDecoder,
+      reader: new EvmReader(modelDecoder),
     };
     const follower = new Follower({ ...options, store: instance('two'), nodes: new Nodes([node]) });
     return (await follower.poll()).outcome;

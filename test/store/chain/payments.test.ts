@@ -6,8 +6,9 @@ import { saveTokens } from '../../../src/store/chain/tokens.ts';
 import { at, newPaidNetwork, PAYER, SHOP, USDC } from '../../support/chain/paid-network.ts';
 import { CONFIRMED } from '../../support/chain/steps.ts';
 import { accept, newEvent } from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
-import { newEntity, register } from '../../support/webhooks.ts';
+import { newEntity, register, setFinality } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
 
@@ -130,22 +131,25 @@ onEveryEngine('payments', (store) => {
     expect(ids).toEqual(facts.map(({ factId }) => `pay_${factId.slice(4)}`).sort((a, b) => (a < b ? 1 : -1)));
   });
 
-  test('are neither zero amounts nor agreements nor payments of other entities', async () => {
+  test('are neither agreements nor payments of other entities, and include zero amounts', async () => {
     const { payment, pay, find, places } = await setUp();
     const stranger = newPaidNetwork(store.db, await newEntity(store.db));
     const theirs = stranger.payment(10);
     await stranger.pay(20, [theirs]);
     const facts = [
-      payment(10, { fields: fieldsOf('0.00') }),
-      payment(11, { fields: { amountBase: '0' } }),
+      payment(10, { isSilent: true, isDust: true, fields: fieldsOf('0.00') }),
+      payment(11, { isSilent: true, isDust: true, fields: { amountBase: '0' } }),
       payment(12, { kind: 'AgreementSignedUp' }),
       payment(13, { isSilent: true, isDust: true }),
       payment(14, { isSilent: true }),
     ];
     await pay(20, facts);
-    expect(await places(facts, {})).toEqual([3, 4]);
+    expect(await places(facts, {})).toEqual([0, 1, 3, 4]);
+    expect((await find({ amount: '0' })).totalResults).toBe(1);
     expect((await find({})).payments.map(({ isDust, isHistory }) => [isDust, isHistory]).sort()).toEqual([
       [false, true],
+      [true, false],
+      [true, false],
       [true, false],
     ]);
     expect(await places(facts, { q: theirs.transactionHash })).toEqual([]);
@@ -194,8 +198,7 @@ onEveryEngine('payments', (store) => {
       ['/final', 'TransferFinalized', null],
     ] as const) {
       await register(store.db, entityId, HOOK + path, [{ networkId, event }]);
-      const sql = 'update webhooks set finality = $2 where entity_id = $1 and post_url = $3';
-      await store.db.transaction((queries) => queries.run(sql, [entityId, finality, HOOK + path]));
+      await setFinality(store.db, entityId, { postUrl: HOOK + path }, finality);
     }
     const blockS = Math.floor(Date.now() / 1000);
     await pay(10, [payment(10, { position: { ...at(10), blockS } })], { finalLagMs: 3_600_000 });
@@ -210,7 +213,7 @@ onEveryEngine('payments', (store) => {
     expect(await one()).toMatchObject({ state: 'final', waitsFor: null, deliveries: { waiting: 3 } });
   });
 
-  test('are counted up to 10,000, and pages beyond that are still read', async () => {
+  test('are counted up to 10,000, and a page beyond that is refused with the limit and the way out', async () => {
     const { entityId, networkId, find } = await setUp();
     const numbers =
       store.engine === 'sqlite'
@@ -235,8 +238,11 @@ onEveryEngine('payments', (store) => {
     for (const query of [{}, { address: 'till' }, { networkId: String(networkId) }]) {
       const first = await find(query);
       expect([first.totalResults, first.isTotalExact, first.payments.length]).toEqual([10_000, false, 25]);
-      expect((await find({ ...query, page: '401' })).payments).toHaveLength(1);
-      expect((await find({ ...query, page: '402' })).payments).toHaveLength(0);
+      expect((await find({ ...query, page: '400' })).payments).toHaveLength(25);
+      expect(await rejection(find({ ...query, page: '401' }))).toMatchObject({
+        kind: 'page_too_deep',
+        message: expect.stringMatching(/10000 .* since and until/),
+      });
     }
     expect(await find({ networkId: '1' })).toEqual({ totalResults: 0, isTotalExact: true, payments: [] });
   });

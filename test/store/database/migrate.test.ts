@@ -33,7 +33,7 @@ for (const engine of ENGINES) {
     });
 
     async function emptyStore(): Promise<{ target: DatabaseTarget; url: string }> {
-      const created = await createTarget(engine);
+      const created = await createTarget(engine, { isEmpty: true });
       opened.push(created.remove);
       return created;
     }

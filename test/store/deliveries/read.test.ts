@@ -18,6 +18,7 @@ import {
   deliveriesInModel,
   type EventSeed,
   eventsInModel,
+  inModel,
   seedDeliveryRows,
   seedEventRows,
 } from '../../support/delivery-rows.ts';
@@ -184,7 +185,10 @@ onEveryEngine('any list of any deliveries', (store) => {
 
 async function expectAsModel(db: Database, entityId: string, model: DeliveryRow[], query: DeliveryListQuery) {
   const expected = deliveriesInModel(model, query);
-  const read = (page: number) => listDeliveries(db, entityId, { ...query, page });
+  const read = async (page: number) => {
+    const list = await listDeliveries(db, entityId, { ...query, page });
+    return { ...list, deliveries: list.deliveries.map(inModel) };
+  };
   const deliveries = pageOf(expected, query);
   expect(await read(query.page)).toEqual({ totalResults: expected.length, deliveries, searched: null });
   expect(await walk(async (page) => (await read(page)).deliveries)).toEqual(expected);

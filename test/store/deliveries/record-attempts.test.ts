@@ -20,6 +20,7 @@ import {
   readDeliveries,
   respondedWith,
 } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 
@@ -73,6 +74,30 @@ onEveryEngine('recording an attempt', (store) => {
         responseHeaders: null,
       },
     ]);
+  });
+
+  test('counts two attempts of a delivery in one batch each once, the second after a commit without an answer', async () => {
+    const { entityId, first } = await claimed();
+    const unanswered = made(first, RETRY, failedWith('timeout'));
+    await record(unanswered);
+    await letPass(store.db, entityId, 60_000);
+    const [second] = await claim(store.db, entityId);
+    if (second === undefined) throw new Error('the retry was not claimed');
+    expect(await record(made(second, RETRY, respondedWith(500)), unanswered)).toEqual(new Set([first.deliveryId]));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'retrying', attempts: 2 }]);
+    expect((await readAttempts(store.db, entityId)).map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('counts two successes of a delivery in one batch as one, the second after the lease of the first', async () => {
+    const { entityId, first } = await claimed();
+    await letPass(store.db, entityId, LEASE_MS);
+    const [second] = await claim(store.db, entityId);
+    if (second === undefined) throw new Error('the lease did not run out');
+    const both = [first, second].map((delivery) => made(delivery, DELIVERED, respondedWith(200)));
+    expect(await record(...both)).toEqual(new Set([first.deliveryId]));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('a failure waits for its next step by the clock of the database, and is then claimed as a retry', async () => {

@@ -89,6 +89,22 @@ onEveryEngine('retraction', (store) => {
     }
   });
 
+  test('ends a redelivery that was asked for while its delivery was in flight', async () => {
+    const entityId = await newReceivers('slow');
+    await accept(store.db, payment(entityId, 'p1'));
+    const inFlight = await claimOf(entityId, 'slow');
+    expect(await redeliver(store.db, entityId, inFlight.deliveryId)).toBe(true);
+    await accept(store.db, retractionOf(entityId, 'p1'));
+    await runTasks(store.db);
+    await record(store.db, attemptThat('delivered', inFlight));
+    const due = await claim(store.db, entityId);
+    await runTasks(store.db);
+    due.push(...(await claim(store.db, entityId)));
+    expect(due.map(({ body }) => JSON.parse(body ?? '{}'))).toMatchObject([{ event: RETRACTION }]);
+    expect(await countTasks(store.db)).toBe(0);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('that waits for an attempt in flight keeps back no other', async () => {
     const entityId = await newReceivers('one');
     await accept(store.db, payment(entityId, 'p1'));

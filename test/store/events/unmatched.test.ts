@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { type EventListQuery, eventListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { webhookFinalityText } from '../../../src/domain/chain/finality-by-amount.ts';
 import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { findEventNo } from '../../../src/store/events/event-ids.ts';
@@ -9,11 +10,17 @@ import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
-import { newEntity, register } from '../../support/webhooks.ts';
+import { newEntity, register, setFinality } from '../../support/webhooks.ts';
 
 const HASH = `0x${'2'.repeat(64)}`;
 const NETWORK = 8453;
 const DAY_MS = 86_400_000;
+
+/** The rules of a webhook that counts confirmations of small payments. */
+function rulesUpTo(confirmations: number): string {
+  const rules = [{ maxAmount: '50', tokens: ['usd'] as const, finality: confirmations }];
+  return webhookFinalityText({ rules, otherwise: 'final' });
+}
 
 onEveryEngine('the events that reached no webhook', (store) => {
   let entityId: string;
@@ -128,10 +135,10 @@ onEveryEngine('the events that reached no webhook', (store) => {
       ['seen', ['held']],
       ['50', []],
       ['49', ['held']],
+      [rulesUpTo(50), []],
+      [rulesUpTo(49), ['held']],
     ] as const) {
-      await store.db.transaction((queries) =>
-        queries.run('update webhooks set finality = $2 where entity_id = $1', [entityId, finality]),
-      );
+      await setFinality(store.db, entityId, { event: 'TransferProcessed' }, finality);
       expect([finality, await unmatched()]).toEqual([finality, [...expected]]);
     }
   });

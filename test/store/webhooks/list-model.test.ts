@@ -92,7 +92,7 @@ withAndWithoutSettings('any list of any webhooks', (store, useSettings) => {
           }
         }
       }),
-      { numRuns: suiteRuns(3, 20) },
+      { numRuns: suiteRuns(2, 20) },
     );
     expect(await wrongCounters(store.db)).toEqual([]);
   });
@@ -152,7 +152,7 @@ withAndWithoutSettings('a list of thousands', (store, useSettings) => {
     const entityId = await newEntity(store.db);
     const cells = NETWORKS.flatMap((networkId) => STORED_EVENTS.map((event) => ({ networkId, event })));
     const seeds = Array.from(
-      { length: suiteRuns(25, 300) },
+      { length: suiteRuns(13, 300) },
       (_, index) => `${URLS[index % URLS.length]}/${index % 7}/${index}`,
     ).flatMap((postUrl) => cells.map((cell) => ({ ...cell, postUrl })));
     const model = await seedWebhooks(store.db, entityId, seeds);

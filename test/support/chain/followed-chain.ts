@@ -1,5 +1,7 @@
+import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
-import type { Decoder } from '../../../src/chain/follow/poll.ts';
 import type { PollResult } from '../../../src/chain/follow/poll-result.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
@@ -64,13 +66,20 @@ export class FollowedChain {
     this.nodes = new Nodes(
       nodes.map(
         (exchange, index) =>
-          new Node({ name: `1#${index + 1}`, chainId: 1, exchange, clock, random: () => 0.5, dateMs: clock.nowMs }),
+          new Node({
+            name: `1#${index + 1}`,
+            identity: evmIdentity(1),
+            exchange,
+            clock,
+            random: () => 0.5,
+            dateMs: clock.nowMs,
+          }),
       ),
     );
     this.follower = new Follower({
       store: this.store,
       nodes: this.nodes,
-      decoder: options.decoder ?? modelDecoder,
+      reader: new EvmReader(options.decoder ?? modelDecoder),
       ...{ networkId: 1, finalityDepth, graceBlocks, leastDepth, quorum, clock },
     });
   }

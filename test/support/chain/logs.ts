@@ -1,10 +1,10 @@
 import { encodeAbiParameters } from 'viem/utils';
-import { type AbiLibrary, loadAbiLibrary } from '../../../src/chain/decode/abi-library.ts';
-import type { CallOutcome, ContractCall } from '../../../src/chain/decode/contract-calls.ts';
-import { LogDecoder, type SkipReason } from '../../../src/chain/decode/decoder.ts';
-import { type EventAbi, parseEventAbi } from '../../../src/chain/decode/definition/event-abi.ts';
-import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
+import { type AbiLibrary, loadAbiLibrary } from '../../../src/chain/evm/decode/abi-library.ts';
+import type { CallOutcome, ContractCall } from '../../../src/chain/evm/decode/contract-calls.ts';
+import { type DecoderOptions, LogDecoder, type SkipReason } from '../../../src/chain/evm/decode/decoder.ts';
+import { type EventAbi, parseEventAbi } from '../../../src/chain/evm/decode/definition/event-abi.ts';
+import { PRESET_RULES } from '../../../src/chain/evm/decode/definition/presets.ts';
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import type { Preset, SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import type { StatedToken } from '../../../src/domain/chain/tokens.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
@@ -105,11 +105,13 @@ export function word(value: bigint | number): string {
 /** Every token has 6 decimals unless the given function says something else of it. */
 export function testDecoder(
   answer: (call: ContractCall) => CallOutcome | Error = () => ({ data: word(6) }),
+  findEntries: NonNullable<DecoderOptions['findEntries']> = async () => [],
 ): TestDecoder {
   const calls: ContractCall[] = [];
   const saved = new Map<string, StatedToken>();
   const skipped: SkipReason[] = [];
   const decoder = new LogDecoder({
+    findEntries,
     tokens: {
       read: async (_, addresses) => new Map([...saved].filter(([address]) => addresses.includes(address))),
       save: async (_, tokens) => {

@@ -1,4 +1,4 @@
-import type { Log } from '../../../src/chain/rpc/types.ts';
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 
 /**
  * A chain in memory, for tests by the ten thousand: blocks, transactions with logs, and forks of any depth. Its branches are
@@ -27,7 +27,7 @@ export type View = { readonly blocks: readonly ModelBlock[]; readonly length: nu
 
 export type TransactionOptions = { readonly logs?: readonly ModelLog[]; readonly isSuccess?: boolean };
 
-const GENESIS_S = 1_700_000_000;
+export const GENESIS_S = 1_700_000_000;
 
 export class ModelChain {
   /** Every head that the network had, the newest last. */

@@ -1,5 +1,5 @@
-import type { Decoder } from '../../../src/chain/follow/poll.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
+import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';

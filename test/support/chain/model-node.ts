@@ -1,6 +1,6 @@
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Exchange, Fetch } from '../../../src/chain/rpc/http-exchange.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
 import type { Random } from '../random.ts';
 import type { ModelBlock, ModelChain, View } from './model-chain.ts';
 

@@ -1,5 +1,5 @@
+import { logsOf, taggedBlock } from '../../../src/chain/evm/rpc/calls.ts';
 import type { PollResult } from '../../../src/chain/follow/poll-result.ts';
-import { logsOf, taggedBlock } from '../../../src/chain/rpc/calls.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { FactChange } from '../../../src/domain/chain/facts.ts';

@@ -22,8 +22,7 @@ export const at = (blockNumber: number, branch = 'a'): Position => ({
   logIndex: 4,
 });
 
-export function newPaidNetwork(db: Database, entityId: string) {
-  const networkId = ++lastNetworkId;
+export function newPaidNetwork(db: Database, entityId: string, networkId = ++lastNetworkId) {
   const networks = new NetworkStore(db, 'one', () => Promise.resolve([]));
 
   /** A payment of 1.5 USDC from the payer to the shop. */

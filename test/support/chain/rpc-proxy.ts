@@ -14,6 +14,8 @@ export type RpcLog = { readonly blockNumber: string; readonly transactionHash: s
 export type RequestFault =
   | { readonly kind: 'status'; readonly status: number; readonly headers?: Record<string, string> }
   | { readonly kind: 'garbage' }
+  /** A JSON body that is not JSON-RPC. */
+  | { readonly kind: 'body'; readonly body: unknown }
   | { readonly kind: 'oversized'; readonly bytes: number }
   /** No response before the proxy stops. */
   | { readonly kind: 'hang' };
@@ -42,6 +44,8 @@ export class RpcProxy implements AsyncDisposable {
   readonly calls = new Map<string, number>();
   /** HTTP requests, each batch once. */
   requests = 0;
+  /** The headers of the newest request. */
+  headers = new Headers();
   readonly #server;
   readonly #stopped = Promise.withResolvers<Response>();
 
@@ -88,6 +92,7 @@ export class RpcProxy implements AsyncDisposable {
     const body = (await request.json()) as RpcRequest | RpcRequest[];
     const batch = Array.isArray(body) ? body : [body];
     this.requests++;
+    this.headers = request.headers;
     for (const { method } of batch) this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
     const fault = this.behaviour.fault(batch.map(({ method }) => method));
     if (fault !== null) return this.#misbehave(fault);
@@ -100,6 +105,8 @@ export class RpcProxy implements AsyncDisposable {
     switch (fault.kind) {
       case 'status':
         return new Response('not now', { status: fault.status, headers: fault.headers ?? {} });
+      case 'body':
+        return Response.json(fault.body);
       case 'garbage':
         return new Response('<html>Bad gateway</html>', { headers: { 'content-type': 'text/html' } });
       case 'oversized':

@@ -22,4 +22,5 @@ export const SILENT_NODE = {
   behindBlocks: null,
   finalized: null,
   limits: NO_LIMITS,
+  calls: [],
 } satisfies Partial<NodeHealth>;

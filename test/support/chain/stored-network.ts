@@ -1,3 +1,6 @@
+import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import { evmIdentity } from '../../../src/chain/evm/identity.ts';
+import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
@@ -6,7 +9,7 @@ import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { createTenant } from '../api.ts';
-import { register } from '../webhooks.ts';
+import { register, setFinality } from '../webhooks.ts';
 import { ModelChain, type ModelTransaction, wordOf } from './model-chain.ts';
 import { modelDecoder, modelSource, TOPIC } from './model-decoder.ts';
 import { ModelNode } from './model-node.ts';
@@ -16,15 +19,18 @@ const POLL_MS = 2_000;
 let lastNetworkId = 7_000;
 
 /** A model chain with a follower of it on the store, a webhook for 4 confirmations and one for what is final. */
-export async function newStoredNetwork(db: Database, nodeCount = 1) {
+export async function newStoredNetwork(
+  db: Database,
+  nodeCount = 1,
+  { decoder = modelDecoder, blockTimeS = 2 }: { decoder?: Decoder; blockTimeS?: number } = {},
+) {
   const networkId = ++lastNetworkId;
   const tenant = await createTenant(db);
   const { entityId } = tenant;
   for (const event of ['TransferProcessed', 'TransferFinalized'])
     await register(db, entityId, HOOK, [{ networkId, event }]);
-  const sql = `update webhooks set finality = '4' where entity_id = $1 and event = 'TransferProcessed'`;
-  await db.transaction((queries) => queries.run(sql, [entityId]));
-  const chain = new ModelChain();
+  await setFinality(db, entityId, { event: 'TransferProcessed' }, '4');
+  const chain = new ModelChain(blockTimeS);
   chain.mineEmpty(20);
   const { head } = chain;
   // Nothing of it is read for this source alone: a network that is read again does not read its sources again.
@@ -42,12 +48,18 @@ export async function newStoredNetwork(db: Database, nodeCount = 1) {
     const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
     const nodes = models.map(
       ({ exchange }, index) =>
-        new Node({ name: `model#${index + 1}`, chainId: networkId, exchange, clock, callsPerSecond: 1_000_000 }),
+        new Node({
+          name: `model#${index + 1}`,
+          identity: evmIdentity(networkId),
+          exchange,
+          clock,
+          callsPerSecond: 1_000_000,
+        }),
     );
     return new Follower({
       store: new NetworkStore(db, 'one', () => Promise.resolve([source])),
       nodes: new Nodes(nodes),
-      decoder: modelDecoder,
+      reader: new EvmReader(decoder),
       ...{ networkId, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null, clock },
     });
   }
@@ -65,6 +77,7 @@ export async function newStoredNetwork(db: Database, nodeCount = 1) {
     networkId,
     tenant,
     models,
+    source,
     chain,
     payment,
     pay: () => {

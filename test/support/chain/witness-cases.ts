@@ -11,8 +11,8 @@ export type WitnessCase = {
 };
 
 const MOST_BEHIND = 4;
-/** The polls that finality may be late: with one node that misbehaves, and with two, for which Paybell reads blocks more often. */
-const LATE = { one: 12, two: 16 };
+/** The polls that finality may be late. */
+const MOST_LATE = 12;
 /** Nodes that say nothing usable about finality. */
 const SILENT: ReadonlySet<Behaviour> = new Set(['freezes', 'calls its head final', 'calls nothing final', 'refuses']);
 /** Two nodes that tell the same lie are a majority of three. */
@@ -67,7 +67,6 @@ export async function tryCase(one: WitnessCase, seed: number, blocks: number): P
 function mistakesOf(one: WitnessCase, trial: WitnessTrial): string[] {
   const { falseFinals, wrongFinals, falseRetractions, halts, mostBehind, missing, finalLate } = trial;
   const isSpoken = hasQuorum(one);
-  const late = one.nodes.filter((node) => node !== 'honest').length > 1 ? LATE.two : LATE.one;
   return [
     falseFinals > 0 && `${falseFinals} polls with a false final`,
     ...wrongFinals.map((fact) => `final and not in the chain: ${fact}`),
@@ -75,7 +74,7 @@ function mistakesOf(one: WitnessCase, trial: WitnessTrial): string[] {
     halts > 0 && `halted ${halts} times`,
     one.isComplete && mostBehind > MOST_BEHIND && `${mostBehind} blocks behind`,
     ...(one.isComplete ? missing : []),
-    one.isComplete && isSpoken && finalLate > late && `finality ${finalLate} polls late`,
+    one.isComplete && isSpoken && finalLate > MOST_LATE && `finality ${finalLate} polls late`,
     ...alertsOf(one, isSpoken)
       .filter((reason) => !trial.reasons.has(reason))
       .map((reason) => `no alert ${reason}`),

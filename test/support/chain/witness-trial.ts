@@ -1,5 +1,5 @@
+import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import type { PollResult } from '../../../src/chain/follow/poll-result.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
 import { type Random, seededRandom } from '../random.ts';
 import { FollowedChain } from './followed-chain.ts';
 import { type ModelBlock, ModelChain, wordOf } from './model-chain.ts';

@@ -220,6 +220,7 @@ onSuiteEngine('facts', (store) => {
       { networkId, name: `Network ${networkId}`, state: 'starting', ...unread, nodes: [] },
       { networkId: 1, name: 'Ethereum', state: 'starting', ...unread, nodes: [] },
     ]);
+    const minute = Math.floor(Date.now() / 60_000);
     const node = {
       name: `${networkId}#1`,
       state: 'failing',
@@ -227,6 +228,11 @@ onSuiteEngine('facts', (store) => {
       lastError: 'timeout',
       lastOkAtMs: 5_000,
       limits: NO_LIMITS,
+      calls: [
+        { minute: minute - 90, calls: 500 },
+        { minute: minute - 30, calls: 30 },
+        { minute, calls: 4 },
+      ],
     } as const;
     const headS = Math.floor(Date.now() / 1000) - 30;
     await step(100, [], { safe: 90, final: 80, nodes: [node], headS, finalLagMs: 40_000, witnessesNeeded: 2 });
@@ -234,7 +240,7 @@ onSuiteEngine('facts', (store) => {
     const nodes = [
       {
         ...{ name: node.name, state: 'failing', head: 99, behindBlocks: 1, finalized: 80, lastError: 'timeout' },
-        ...{ dateLastOk: 5, headAgeSeconds: expect.any(Number) },
+        ...{ dateLastOk: 5, headAgeSeconds: expect.any(Number), callsLastHour: 34 },
       },
     ];
     const [chain] = await chains(app, tenant);

@@ -165,9 +165,9 @@ onSuiteEngine('payments', (store) => {
     }
   });
 
-  test('404 for a payment of another entity, an unknown one, an agreement, a zero amount and a text without an id', async () => {
+  test('404 for a payment of another entity, an unknown one, an agreement and a text without an id', async () => {
     const { tenant, app, payment, pay, idOf } = await setUp();
-    const facts = [payment(10), payment(11, { kind: 'AgreementSignedUp' }), payment(12, { fields: { amount: '0' } })];
+    const facts = [payment(10), payment(11, { kind: 'AgreementSignedUp' })];
     await pay(20, facts);
     const [paid, ...others] = facts;
     if (paid === undefined) throw new Error('there is no payment');
@@ -175,6 +175,26 @@ onSuiteEngine('payments', (store) => {
     for (const id of [...others.map(idOf), `pay_${'z'.repeat(26)}`, 'pay_', '0x12', '%00']) {
       await expectProblem(await call(app, tenant, `${PAYMENTS}/${id}`), 'not_found');
     }
+  });
+
+  test('a zero amount and dust are found by their transaction with a label, and cause no event', async () => {
+    const { tenant, app, payment, pay, hook, list } = await setUp();
+    await hook('/processed', 'TransferProcessed');
+    const fields = { token: USDC };
+    const zero = payment(10, { isDust: true, isSilent: true, fields: { ...fields, amount: '0', amountBase: '0' } });
+    const dust = payment(11, { isDust: true, isSilent: true, fields: { ...fields, amount: '0.01' } });
+    await pay(20, [zero, dust], { final: 20 });
+    for (const [{ transactionHash }, amount] of [
+      [zero, '0'],
+      [dust, '0.01'],
+    ] as const) {
+      const { payments } = await list(`q=${transactionHash}`);
+      expect(payments).toMatchObject([
+        { amount, isDust: true, waitsFor: null, deliveries: { delivered: 0, waiting: 0 } },
+      ]);
+    }
+    const events = await call(app, tenant, `${BASE}/events`);
+    expect(((await events.json()) as { totalResults: number }).totalResults).toBe(0);
   });
 
   test('400 for bounds without a token, wrong amounts, states and unknown parameters, all at once', async () => {

@@ -62,6 +62,9 @@ onSuiteEngine('sources', (store) => {
       where: { to: [PAYEE] },
       fields: {},
       minAmount: null,
+      addressBook: null,
+      addressCount: 0,
+      isForInvoices: false,
       fromBlock: 1_001,
       deliverHistory: false,
       revision: 1,
@@ -147,7 +150,12 @@ onSuiteEngine('sources', (store) => {
     ['a network that is no number', { networkId: '8453' }, 'networkId', 'must be a whole number'],
     ['no contract', { contract: undefined }, 'contract', 'must be an address'],
     ['a contract that is no address', { contract: '0x12' }, 'contract', 'must be an address: 0x and 40 hex digits'],
-    ['an unknown preset', { preset: 'erc721' }, 'preset', 'must be one of erc20, request-network, loop, superfluid'],
+    [
+      'an unknown preset',
+      { preset: 'erc721' },
+      'preset',
+      'must be one of erc20, trc20, request-network, loop, superfluid',
+    ],
     ['a preset with an ABI', { abi: custom.abi }, 'abi', 'is known to the preset; leave it out'],
     ['a preset with a kind', { event: 'Transfer' }, 'event', 'is known to the preset; leave it out'],
     ['neither a preset nor an ABI', { preset: undefined, event: 'Transfer' }, 'abi', 'is required without a preset'],
@@ -336,7 +344,6 @@ onSuiteEngine('the preview of a transaction', (store) => {
     setting.network.addTransaction(HASH, [
       presetLog('erc20', [PAYEE, PAYER, 5n], { logIndex: 3 }),
       transfer(1_500_000n, 4),
-      transfer(0n, 5),
       { ...transfer(5n, 6), address: TOKEN },
       presetLog('loop', [PAYER, 'x', true, true, TOKEN, PAYER, 1n, 0n, '0x'], { logIndex: 7 }),
       { ...transfer(5n, 8), data: '0x' },
@@ -348,13 +355,14 @@ onSuiteEngine('the preview of a transaction', (store) => {
       transactionHash: HASH,
       blockNumber: 100,
       isSuccess: true,
-      logs: 6,
+      logs: 5,
       events: [
         {
           factId: expect.stringMatching(/^fct_[a-z2-7]{26}$/),
           sourceId: null,
           kind: 'Transfer',
           events: ['TransferProcessed', 'TransferFinalized'],
+          isDust: false,
           logIndex: 4,
           contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
           fields: {
@@ -368,7 +376,6 @@ onSuiteEngine('the preview of a transaction', (store) => {
       ],
       others: [
         { logIndex: 3, reason: `Its to is ${PAYER_CHECKSUMMED}, which where does not take.` },
-        { logIndex: 5, reason: 'It moves nothing: its value is 0.' },
         { logIndex: 6, reason: 'It is of another contract.' },
         { logIndex: 7, reason: 'It is of another event than Transfer.' },
         { logIndex: 8, reason: expect.stringContaining('It does not fit the declaration of Transfer') },
@@ -376,6 +383,13 @@ onSuiteEngine('the preview of a transaction', (store) => {
     });
     const stored = await store.db.get<{ n: number | string }>('select count(*) as n from chain_tokens');
     expect(Number(stored?.n)).toBe(0);
+  });
+
+  test('has no event for a transfer that moves nothing', async () => {
+    const setting = await setUp(store);
+    setting.network.addTransaction(HASH, [transfer(0n, 5)]);
+    const { events } = (await (await previewIn(setting, erc20)).json()) as SourcePreview;
+    expect(events).toMatchObject([{ logIndex: 5, isDust: true, events: [], fields: { amount: '0' } }]);
   });
 
   test('of a token that does not say its decimals has amountBase only', async () => {

@@ -104,6 +104,23 @@ onSuiteEngine('endpoints', (store) => {
     });
   });
 
+  test('that keep no order name no agreement, however many of its deliveries wait', async () => {
+    const { endpointId } = await newEndpoint();
+    const shown = async () =>
+      ((await (await call(app, tenant, `${ENDPOINTS}/${endpointId}`)).json()) as EndpointDetail).oldestStuck;
+    const accept = async (eventId: string) => {
+      const event = { ...LATE_ON_1, eventId, agreementId: 'unordered' };
+      expect((await call(app, tenant, '/api/v1/crypto/events', { json: event })).status).toBe(202);
+    };
+    for (const eventId of ['unordered-1', 'unordered-2']) await accept(eventId);
+    expect(await shown()).toBeNull();
+    await update(endpointId, { ordering: 'agreement' });
+    for (const eventId of ['ordered-1', 'ordered-2']) await accept(eventId);
+    expect(await shown()).toMatchObject({ agreementId: 'unordered' });
+    await update(endpointId, { ordering: 'none' });
+    expect(await shown()).toBeNull();
+  });
+
   test('change only in the fields that are given, and each change is in the audit', async () => {
     const { endpointId } = await newEndpoint();
     expect(await update(endpointId, { name: 'Büro & Co', rateLimit: 50 })).toMatchObject({

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
-import type { EndpointList } from '../../../../src/contract/endpoints/endpoint.ts';
+import type { Endpoint, EndpointList } from '../../../../src/contract/endpoints/endpoint.ts';
 import {
   type EndpointWebhookList,
   endpointWebhookListSchema,
 } from '../../../../src/contract/endpoints/endpoint-webhooks.ts';
+import { ENDPOINT_STATES } from '../../../../src/domain/endpoints/settings.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import {
@@ -49,22 +50,49 @@ onSuiteEngine('the health of endpoints', (store) => {
     await acceptMany(store.db, tenant.entityId, 1);
     const sender = new ScriptedSender(({ postUrl }) => (postUrl === WELL ? respondedWith(200) : failure));
     await withEngine(store.db, sender, () =>
-      until('the failure is recorded', async () => (await list('?failing=true')).totalResults === 1),
+      until('the failure is recorded', async () => (await list('?state=failing')).totalResults === 1),
     );
   };
 
   test('one that fails has the status of its last attempt, and is found by it', async () => {
     await attemptBoth(respondedWith(503));
-    expect(await list('?failing=true')).toMatchObject({
+    expect(await list('?state=failing')).toMatchObject({
       totalResults: 1,
-      endpoints: [{ postUrl: HOOK, lastStatusCode: 503, lastError: null, dateFailingSince: expect.any(Number) }],
+      endpoints: [
+        { postUrl: HOOK, state: 'failing', lastStatusCode: 503, lastError: null, dateFailingSince: expect.any(Number) },
+      ],
     });
-    expect(await list('?failing=false')).toMatchObject({
+    expect(await list('?state=active')).toMatchObject({
       totalResults: 1,
-      endpoints: [{ postUrl: WELL, lastStatusCode: null, lastError: null, dateFailingSince: null }],
+      endpoints: [{ postUrl: WELL, state: 'active', lastStatusCode: null, lastError: null, dateFailingSince: null }],
     });
-    const response = await call(app, tenant, `${ENDPOINTS}?failing=maybe`);
-    await expectProblem(response, 'invalid_request');
+    for (const query of ['state=broken', 'failing=true']) {
+      await expectProblem(await call(app, tenant, `${ENDPOINTS}?${query}`), 'invalid_request');
+    }
+  });
+
+  test('the state is the first that applies of paused, suspended, failing and active', async () => {
+    await attemptBoth(respondedWith(503));
+    const id = await endpointIdOf(store.db, tenant.entityId, HOOK);
+    const expectState = async (state: Endpoint['state']) => {
+      const listed = await list(`?state=${state}&postUrl=${HOOK}`);
+      expect(listed).toMatchObject({ totalResults: 1, endpoints: [{ state, paused: state === 'paused' }] });
+      expect(await (await call(app, tenant, `${ENDPOINTS}/${id}`)).json()).toMatchObject({ state });
+      for (const other of ENDPOINT_STATES.filter((each) => each !== state)) {
+        expect((await list(`?state=${other}&postUrl=${HOOK}`)).totalResults).toBe(0);
+      }
+    };
+    const change = (json: object) => call(app, tenant, `${ENDPOINTS}/${id}`, { method: 'PATCH', json });
+    await expectState('failing');
+    await change({ paused: true });
+    await expectState('paused');
+    const response = await call(app, tenant, `${ENDPOINTS}/${id}/webhooks`);
+    const { webhooks } = (await response.json()) as EndpointWebhookList;
+    const idle = webhooks.find(({ dateFailingSince }) => dateFailingSince === null)?.webhookId ?? '';
+    await suspendWebhook(store.db, tenant.entityId, idle, 'gone', TEST_CHANGE);
+    await expectState('paused');
+    await change({ paused: false });
+    await expectState('suspended');
   });
 
   test('one that cannot be reached has the error, also after its deliveries have failed for good', async () => {
@@ -75,7 +103,7 @@ onSuiteEngine('the health of endpoints', (store) => {
     await letPass(store.db, tenant.entityId, 3_600_000);
     await completeAll(store.db, tenant.entityId, 'failed');
     expect(await one()).toMatchObject({ waiting: 0, lastStatusCode: 500, lastError: null });
-    expect((await list('?failing=true')).endpoints).toEqual([expect.objectContaining({ postUrl: HOOK })]);
+    expect((await list('?state=failing')).endpoints).toEqual([expect.objectContaining({ postUrl: HOOK })]);
   });
 
   test('its webhooks have their state and what waits, newest first, page by page', async () => {

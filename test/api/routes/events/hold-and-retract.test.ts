@@ -133,7 +133,7 @@ onSuiteEngine('POST /events', (store) => {
       return messagesByName(problem);
     };
     expect(await hold({ ...PAYMENT, transactionHash: '0x12' })).toEqual({
-      transactionHash: expect.stringContaining('64 hexadecimal digits'),
+      transactionHash: expect.stringContaining('64 hex digits'),
       networkId: expect.stringContaining('CHAIN_RPC'),
     });
     expect(await hold({ ...RETRACTION, networkId: 1, transactionHash: HASH })).toEqual({

@@ -70,6 +70,7 @@ onSuiteEngine('the reconciliation of a day', (store) => {
     const of1 = { networkId: 1, event: 'LatePayment' };
     expect(await read()).toEqual({
       day: today,
+      endpointId: null,
       isOver: false,
       events: 5,
       acknowledged: 0,
@@ -79,6 +80,8 @@ onSuiteEngine('the reconciliation of a day', (store) => {
         { ...of1, token: 'EUR', events: 1, amount: '0.000000000000000001', withoutAmount: 0, ...figures },
         { ...of1, networkId: 10, token: USDC.toLowerCase(), events: 1, amount: '0', withoutAmount: 1, ...figures },
       ],
+      tokens: [],
+      undatedPayments: 0,
     });
     await completeAll(store.db, tenant.entityId, 'delivered');
     const { acknowledged, totals, sha256 } = await read();
@@ -184,6 +187,11 @@ onSuiteEngine('the reconciliation of a day', (store) => {
     expect(await errorOf(`?day=${dayOf(Date.now() - 31 * DAY_MS)}`)).toContain(
       'events are removed after their retention',
     );
+    for (const path of ['', '/events']) {
+      for (const id of ['ep_none', 'ep_0fffffffffffff']) {
+        expect(await errorOf(`${path}?day=${today}&endpointId=${id}`)).toBe('endpointId must be the id of an endpoint');
+      }
+    }
     expect(await errorOf(`/events?day=${today}&after=none`)).toBe('after must be the id of an event');
   });
 });

@@ -16,7 +16,10 @@ const DEFAULTS = {
   LatePayment: 'seen',
 };
 const HOOK = 'https://example.com/hook';
-const WRONG = 'must be "seen", "safe", "final" or a whole number of confirmations from 2 to 1000';
+const LEVEL = '"seen", "safe", "final" or a whole number of confirmations from 2 to 1000';
+const EXAMPLE = '{"rules": [{"maxAmount": "50", "tokens": ["usd"], "finality": "seen"}], "otherwise": "final"}';
+const WRONG = `must be ${LEVEL}, or rules by amount such as ${EXAMPLE}`;
+const RULES = { rules: [{ maxAmount: '50', tokens: ['usd'], finality: 'seen' }], otherwise: 'final' };
 
 onSuiteEngine('the finality of a webhook', (store) => {
   let app: App;
@@ -89,7 +92,7 @@ onSuiteEngine('the finality of a webhook', (store) => {
 
   test('that does not exist is 400 and says what there is', async () => {
     const webhookId = await idOf('TransferProcessed');
-    for (const finality of [0, 1, 1_001, 2.5, -3, '12', 'latest', 'finalized', '', true, [], {}]) {
+    for (const finality of [0, 1, 1_001, 2.5, -3, '12', 'latest', 'finalized', '', true, []]) {
       expect(await errorsOf(await put(webhookId, { filter: null, finality }))).toEqual({ finality: WRONG });
     }
     expect(await errorsOf(await register(['LatePayment'], { finality: 1 }))).toEqual({ 'options.finality': WRONG });
@@ -97,9 +100,53 @@ onSuiteEngine('the finality of a webhook', (store) => {
     expect(await errorsOf(await patch('networkId=1', {}))).toEqual({ options: 'must have finality, filter or both' });
   });
 
+  test('by amount is given with the registration, replaced, changed in bulk and reset', async () => {
+    const webhookId = await idOf('TransferProcessed', { finality: RULES });
+    expect(await finalityOf(webhookId)).toEqual(RULES);
+    const wider = { ...RULES, rules: [...RULES.rules, { maxAmount: '1000.50', tokens: ['usd'], finality: 12 }] };
+    const replaced = await put(webhookId, { filter: null, finality: wider });
+    const shown = { ...wider, rules: [RULES.rules[0], { maxAmount: '1000.5', tokens: ['usd'], finality: 12 }] };
+    const appliesTo = 'payments first seen after this change';
+    expect([replaced.status, await replaced.json()]).toEqual([200, { finality: shown, filter: null, appliesTo }]);
+    expect(await (await put(webhookId, { filter: null, finality: shown })).json()).toEqual({
+      ...{ finality: shown, filter: null },
+    });
+    const count = async (finality: unknown) => (await (await patch('networkId=1', { finality })).json()) as unknown;
+    expect(await count(RULES)).toEqual({ totalResults: 1 });
+    expect(await count(RULES)).toEqual({ totalResults: 0 });
+    expect(await finalityOf(webhookId)).toEqual(RULES);
+    expect(await count('seen')).toEqual({ totalResults: 1 });
+    expect(await stored()).toEqual([null]);
+  });
+
+  test('by amount is the same however it is written, so that a repeated registration succeeds', async () => {
+    await registered(['TransferProcessed', 'AgreementSignedUp'], { finality: RULES });
+    const same = { otherwise: 'final', rules: [{ finality: 'seen', tokens: ['usd'], maxAmount: '050.00' }] };
+    expect((await register(['TransferProcessed'], { finality: same })).status).toBe(200);
+    const other = { ...RULES, otherwise: 'safe' };
+    await expectProblem(await register(['TransferProcessed'], { finality: other }), 'conflict');
+  });
+
+  test('by amount that is wrong is 400 and names each part', async () => {
+    const webhookId = await idOf('TransferProcessed');
+    const wrong = { rules: [{ maxAmount: '50', tokens: ['usd'], finality: 'soon' }, {}], otherwise: 'never' };
+    const errors = {
+      'rules.0.finality': `must be ${LEVEL}`,
+      'rules.1.maxAmount': 'must be a decimal above 0 as a string, such as "50", with at most 40 characters',
+      'rules.1.tokens': 'must be ["usd"], the listed dollar stablecoins: no other token has a known worth',
+      'rules.1.finality': `must be ${LEVEL}`,
+      otherwise: `must be ${LEVEL}`,
+    };
+    const named = (prefix: string) =>
+      Object.fromEntries(Object.entries(errors).map(([name, message]) => [`${prefix}.${name}`, message]));
+    expect(await errorsOf(await put(webhookId, { filter: null, finality: wrong }))).toEqual(named('finality'));
+    expect(await errorsOf(await register(['LatePayment'], { finality: wrong }))).toEqual(named('options.finality'));
+    expect(await errorsOf(await patch('networkId=1', { finality: wrong }))).toEqual(named('options.finality'));
+  });
+
   test('of TransferFinalized is final, and any other is 400 that names the field and the kind', async () => {
     const webhookId = await idOf('TransferFinalized', { finality: 'final' });
-    for (const finality of ['seen', 'safe', 12]) {
+    for (const finality of ['seen', 'safe', 12, RULES]) {
       expect(await errorsOf(await put(webhookId, { filter: null, finality }))).toEqual({
         finality: 'must be "final" or null for TransferFinalized, which this webhook is registered for',
       });

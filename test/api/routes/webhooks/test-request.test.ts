@@ -100,6 +100,8 @@ onSuiteEngine('a test post', (store) => {
         supersededBy: null,
         body: new TextDecoder().decode(post?.body),
         retractedBy: null,
+        waitsFor: null,
+        summary: expect.objectContaining({ amount: '25.00', token: 'USDC' }),
         factId: null,
         attemptLog: [
           {

@@ -1,3 +1,4 @@
+import { finalityFor } from '../../../../src/domain/chain/finality-by-amount.ts';
 import type { PaymentModel, WebhookModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Law, Verdict } from '../law.ts';
@@ -6,7 +7,7 @@ import { firstSight } from '../sights.ts';
 
 export const oneFinality: Law = {
   id: 'L4',
-  says: 'A webhook gets each revision of a payment once: at the finality that it had when the revision was first seen.',
+  says: 'A webhook gets each revision of a payment once: at the finality that it wanted for its amount when it was first seen.',
   check: (evidence, verdict) => {
     for (const payment of evidence.model.payments) {
       const facts = evidence.factsOf(payment);
@@ -33,8 +34,9 @@ function requireOnce(evidence: Evidence, verdict: Verdict, payment: PaymentModel
     const what = `${payment.name} revision ${revision} was published to ${webhook.name}`;
     verdict.require(deliveries.length <= 1, () => `${what} at ${finalities}`);
     const sight = fact === undefined ? null : firstSight(evidence, fact.factId, revision ?? 0);
-    const expected = sight === null ? undefined : webhook.finality.during(sight.startMs, sight.endMs);
-    if (expected === undefined || deliveries.length !== 1) continue;
+    const chosen = sight === null ? undefined : webhook.finality.during(sight.startMs, sight.endMs);
+    if (chosen === undefined || deliveries.length !== 1) continue;
+    const expected = finalityFor(chosen, payment.ruleAmount);
     verdict.require(finalities === expected, () => `${what} at ${finalities} instead of ${expected}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { EventModel, WebhookModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
-import type { Law } from '../law.ts';
+import type { Law, Verdict } from '../law.ts';
 
 export const order: Law = {
   id: 'L8',
@@ -12,13 +12,11 @@ export const order: Law = {
       for (const earlier of events) {
         for (const later of events) {
           if (earlier.acceptance.endMs >= later.acceptance.startMs) continue;
-          for (const webhook of model.lastingSince(earlier.event, earlier.acceptance.startMs)) {
-            const times = arrivals(evidence, webhook, earlier, later);
-            if (times === null) continue;
-            verdict.require(
-              times.earlierMs <= times.laterMs,
-              () => `${webhook.name} received ${later.eventId} before ${earlier.eventId} of the same agreement`,
-            );
+          const [first, second] = [earlier, later].map(({ event, acceptance }) =>
+            model.lastingSince(event, acceptance.startMs),
+          );
+          for (const one of first ?? []) {
+            for (const other of second ?? []) checkArrivals(evidence, verdict, [one, earlier], [other, later]);
           }
         }
       }
@@ -26,19 +24,38 @@ export const order: Law = {
   },
 };
 
+type Sent = readonly [webhook: Registered, event: EventModel];
+
+function checkArrivals(evidence: Evidence, verdict: Verdict, earlier: Sent, later: Sent): void {
+  const times = arrivals(evidence, earlier, later);
+  if (times === null) return;
+  verdict.require(
+    times.earlierMs <= times.laterMs,
+    () => `${later[0].name} received ${later[1].eventId} before ${earlier[1].eventId} of the same agreement`,
+  );
+}
+
 type Registered = WebhookModel & { readonly webhookId: string };
 
 /** When the receiver accepted the earlier event, and first got the later one; null where no order is promised. */
-function arrivals(evidence: Evidence, webhook: Registered, earlier: EventModel, later: EventModel) {
-  const { webhookId } = webhook;
-  const first = evidence.receiptsFor(later.eventId, webhookId)[0];
-  const accepted = evidence.receiptsFor(earlier.eventId, webhookId).find(({ isAccepted }) => isAccepted);
+function arrivals(evidence: Evidence, [webhook, earlier]: Sent, [other, later]: Sent) {
+  const first = evidence.receiptsFor(later.eventId, other.webhookId)[0];
+  const accepted = evidence.receiptsFor(earlier.eventId, webhook.webhookId).find(({ isAccepted }) => isAccepted);
   if (first === undefined || accepted === undefined) return null;
+  const fromMs = earlier.acceptance.startMs;
   const toMs = Math.max(first.atMs, accepted.atMs);
   const isPromised =
-    isOrderedThroughout(evidence, webhook, earlier.acceptance.startMs, toMs) &&
-    ![earlier, later].some((event) => isRedelivered(evidence, event, webhookId, toMs));
+    (webhook === other || areAtOneEndpoint(webhook, other, fromMs, toMs)) &&
+    isOrderedThroughout(evidence, webhook, fromMs, toMs) &&
+    !isRedelivered(evidence, earlier, webhook.webhookId, toMs) &&
+    !isRedelivered(evidence, later, other.webhookId, toMs);
   return isPromised ? { earlierMs: accepted.atMs, laterMs: first.atMs } : null;
+}
+
+/** Whether both webhooks were certainly there all the time. */
+function areAtOneEndpoint({ postUrl }: WebhookModel, other: WebhookModel, fromMs: number, toMs: number): boolean {
+  const url = postUrl.during(fromMs, toMs);
+  return url !== undefined && url === other.postUrl.during(fromMs, toMs);
 }
 
 /** Whether every endpoint that the webhook may have had kept events in order. */

@@ -1,5 +1,5 @@
 import { RETRACTION } from '../../../../src/domain/event-kinds.ts';
-import { factEventId } from '../../../../src/store/chain/fact-payload.ts';
+import { factEventId } from '../../../../src/store/chain/publish/fact-payload.ts';
 import { isAnswered } from '../../model/history.ts';
 import { PAID, POSTED, type WebhookModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
@@ -14,8 +14,9 @@ export const retractions: Law = {
   check: (evidence, verdict) => {
     for (const event of evidence.model.accepted) {
       const { retraction } = event;
-      if (retraction === null || !isAnswered(retraction.acceptance) || event.event !== POSTED) continue;
-      for (const webhook of evidence.model.lastingSince(POSTED, event.acceptance.startMs)) {
+      if (retraction === null || !isAnswered(retraction.acceptance) || !POSTED.includes(event.event)) continue;
+      if (evidence.findings.view.acceptedAnew.has(event.eventId)) continue;
+      for (const webhook of evidence.model.lastingSince(event.event, event.acceptance.startMs)) {
         requireRetracted(evidence, verdict, webhook, event.eventId, retraction.eventId);
       }
     }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { RETRACTION } from '../../../../src/domain/event-kinds.ts';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
@@ -11,6 +12,7 @@ import { attemptThat, countRows, keepOrder, record } from '../../../support/orde
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
+import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
 const OTHER = 'https://other.example.com/paybell';
@@ -68,6 +70,26 @@ onEveryEngine('a move between ordered endpoints', (store) => {
     await letPass(store.db, entityId, 60_000);
     expect(await deliverInOrder(entityId)).toEqual(['e1 at the new URL', 'e2 at the new URL', 'e3 at the new URL']);
     expect(await countRows(store.db, 'order_keys', entityId)).toBe(0);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('to an endpoint without order keeps a retraction behind its event in flight', async () => {
+    const entityId = await newEntity(store.db);
+    const { webhooks } = await register(store.db, entityId, HOOK, [{ networkId: 1, event: CREATED }]);
+    await keepOrder(store.db, entityId, HOOK);
+    const agreementId = 'a';
+    const original = { eventId: `${entityId}-e1`, event: CREATED, agreementId };
+    await accept(store.db, newEvent(entityId, { ...original, body: JSON.stringify(original) }));
+    const [inFlight] = await claim(store.db, entityId);
+    if (inFlight === undefined) throw new Error('nothing is due');
+    const retraction = { eventId: `${entityId}-e1-gone`, event: RETRACTION };
+    await accept(store.db, newEvent(entityId, { ...retraction, retracts: original.eventId }));
+    await runTasks(store.db);
+    await move(store.db, entityId, webhooks[0]?.webhookId ?? '', OTHER);
+    expect(await claimBoth(entityId)).toEqual([]);
+    await record(store.db, attemptThat('delivered', inFlight));
+    await runTasks(store.db);
+    expect(await deliverInOrder(entityId)).toEqual(['e1-gone at the new URL']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 

@@ -121,9 +121,40 @@ onEveryEngine('supersession', (store) => {
     const [arrives, fails] = await claim(store.db, entityId);
     for (const id of ['a', 'b']) await accept(store.db, about(entityId, 'TransferProcessed', id));
     if (arrives !== undefined) await record(store.db, attemptThat('delivered', arrives));
+    await runTasks(store.db);
+    expect(await statuses(store.db, entityId)).toEqual(['delivered', 'pending', 'pending', 'pending']);
     if (fails !== undefined) await record(store.db, attemptThat('retried', fails));
+    await runTasks(store.db);
     expect(await statuses(store.db, entityId)).toEqual(['delivered', 'superseded', 'pending', 'pending']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    expect(await countTasks(store.db)).toBe(0);
+  });
+
+  test.each(['delivered', 'retried'] as const)('one in flight that is %s keeps its turn until then', async (end) => {
+    const { entityId } = await newEndpoint();
+    await keepOrder(store.db, entityId, HOOK);
+    await accept(store.db, about(entityId, 'LatePayment', 'a'));
+    const reminder = await claim(store.db, entityId);
+    await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
+    await runTasks(store.db);
+    expect(await claim(store.db, entityId)).toEqual([]);
+    await record(store.db, ...reminder.map((delivery) => attemptThat(end, delivery)));
+    await runTasks(store.db);
+    expect((await claim(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([2]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('one in flight that someone asked to send again is not', async () => {
+    const { entityId } = await newEndpoint();
+    await accept(store.db, about(entityId, 'LatePayment', 'a'));
+    const [reminder] = await claim(store.db, entityId);
+    if (reminder === undefined) throw new Error('the reminder was not claimed');
+    await redeliver(store.db, entityId, reminder.deliveryId);
+    await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
+    await record(store.db, attemptThat('retried', reminder));
+    await runTasks(store.db);
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending']);
+    expect((await claim(store.db, entityId)).map(({ kind }) => kind)).toEqual(['first']);
   });
 
   test('gives the turn to the payment where the endpoint keeps order', async () => {
@@ -196,13 +227,14 @@ onEveryEngine('supersession', (store) => {
       const payments = ['b', 'a'].map((id) => about(entityId, 'TransferProcessed', id));
       let recording: Promise<unknown> = Promise.resolve();
       await store.db.transaction((queries) => {
-        const paused = afterFirst(/^delete from queue/, queries, async () => {
+        const paused = afterFirst(/^update queue set redeliver = 0/, queries, async () => {
           recording = record(store.db, ...attempts);
           await waitsForLock();
         });
         return acceptEvents(paused, store.db.dialect, payments);
       });
       await recording;
+      await runTasks(store.db);
       const [first, second] = await statuses(store.db, entityId);
       expect([first, second]).toEqual(['delivered', 'superseded']);
       expect(await wrongDeliveryCounters(store.db)).toEqual([]);

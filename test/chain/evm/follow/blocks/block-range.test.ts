@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { BlockRange } from '../../../../src/chain/follow/blocks/block-range.ts';
+import { BlockRange } from '../../../../../src/chain/evm/follow/blocks/block-range.ts';
 
 test('a range is halved at each failure, down to one block', () => {
   const range = new BlockRange(10);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { arrangeAnchors, chooseAnchor, floorIndex } from '../../../../src/chain/follow/blocks/anchors.ts';
-import type { BlockRef } from '../../../../src/domain/chain/facts.ts';
-import { MAX_ANCHORS, type NetworkState } from '../../../../src/store/chain/network-store.ts';
-import { PLAIN_STATE } from '../../../support/chain/steps.ts';
+import { arrangeAnchors, chooseAnchor, floorIndex } from '../../../../../src/chain/evm/follow/blocks/anchors.ts';
+import type { BlockRef } from '../../../../../src/domain/chain/facts.ts';
+import { MAX_ANCHORS, type NetworkState } from '../../../../../src/store/chain/network-store.ts';
+import { PLAIN_STATE } from '../../../../support/chain/steps.ts';
 
 const block = (number: number): BlockRef => ({ number, hash: `0x${number}` });
 const blocks = (...numbers: number[]): BlockRef[] => numbers.map(block);

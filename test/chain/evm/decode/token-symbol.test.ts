@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { encodeAbiParameters, stringToHex } from 'viem/utils';
-import { parseSymbol } from '../../../src/chain/decode/token-symbol.ts';
-import { CONTRACT, PAYEE, PAYER, presetLog, sourceOf, testDecoder, word } from '../../support/chain/logs.ts';
+import { parseSymbol } from '../../../../src/chain/evm/decode/token-symbol.ts';
+import { CONTRACT, PAYEE, PAYER, presetLog, sourceOf, testDecoder, word } from '../../../support/chain/logs.ts';
 
 const text = (value: string) => encodeAbiParameters([{ type: 'string' }], [value]);
 

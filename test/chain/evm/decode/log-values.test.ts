@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { LogReader } from '../../../src/chain/decode/log-values.ts';
-import { eventOf, library, logOf, word } from '../../support/chain/logs.ts';
+import { LogReader } from '../../../../src/chain/evm/decode/log-values.ts';
+import { eventOf, library, logOf, word } from '../../../support/chain/logs.ts';
 
 const readerOf = (abi: string) => new LogReader(eventOf(abi), library);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { logFilters } from '../../../../src/chain/follow/blocks/log-filters.ts';
-import { addressOf, wordOf } from '../../../support/chain/model-chain.ts';
-import { modelSource, TOPIC } from '../../../support/chain/model-decoder.ts';
+import { logFilters } from '../../../../../src/chain/evm/follow/blocks/log-filters.ts';
+import { addressOf, wordOf } from '../../../../support/chain/model-chain.ts';
+import { modelSource, TOPIC } from '../../../../support/chain/model-decoder.ts';
 
 const [ONE, TWO] = [addressOf(1), addressOf(2)];
 const [TO_A, TO_B] = [wordOf(0xa), wordOf(0xb)];

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { datedBy, hashesOf } from '../../../../src/chain/follow/blocks/read-blocks.ts';
-import type { Log } from '../../../../src/chain/rpc/types.ts';
+import { datedBy, hashesOf } from '../../../../../src/chain/evm/follow/blocks/read-blocks.ts';
+import type { Log } from '../../../../../src/chain/evm/rpc/types.ts';
 
 const log = (blockNumber: number, blockHash: string, transactionHash: string): Log => ({
   ...{ blockNumber, blockHash, transactionHash },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { CallOutcome, ContractCall } from '../../../src/chain/decode/contract-calls.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
-import { CONTRACT, PAYEE, PAYER, presetLog, sourceOf, TOKEN, testDecoder, word } from '../../support/chain/logs.ts';
+import type { CallOutcome, ContractCall } from '../../../../src/chain/evm/decode/contract-calls.ts';
+import type { Log } from '../../../../src/chain/evm/rpc/types.ts';
+import { CONTRACT, PAYEE, PAYER, presetLog, sourceOf, TOKEN, testDecoder, word } from '../../../support/chain/logs.ts';
 
 const DECIMALS = '0x313ce567';
 /** The calls of decimals() and symbol(). */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { parseAbiItem, toEventSelector } from 'viem/utils';
-import { parseEventAbi } from '../../../src/chain/decode/definition/event-abi.ts';
-import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
-import { library } from '../../support/chain/logs.ts';
+import { parseEventAbi } from '../../../../src/chain/evm/decode/definition/event-abi.ts';
+import { PRESET_RULES } from '../../../../src/chain/evm/decode/definition/presets.ts';
+import { library } from '../../../support/chain/logs.ts';
 
 const parse = (text: string) => parseEventAbi(text, library);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
-import type { Log } from '../../../src/chain/rpc/types.ts';
-import { factId } from '../../../src/domain/chain/fact-id.ts';
-import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import { PRESET_RULES } from '../../../../src/chain/evm/decode/definition/presets.ts';
+import type { Log } from '../../../../src/chain/evm/rpc/types.ts';
+import { factId } from '../../../../src/domain/chain/fact-id.ts';
+import type { SourceDefinition } from '../../../../src/domain/chain/source-definition.ts';
 import {
   CONTRACT,
   logOf,
@@ -16,8 +16,8 @@ import {
   TOKEN,
   testDecoder,
   word,
-} from '../../support/chain/logs.ts';
-import { rejection } from '../../support/rejection.ts';
+} from '../../../support/chain/logs.ts';
+import { rejection } from '../../../support/rejection.ts';
 
 const TOKEN_CHECKSUMMED = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const CONTRACT_CHECKSUMMED = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
@@ -97,8 +97,12 @@ describe('a log of erc20', () => {
     expect([...decode.saved]).toEqual([[CONTRACT, { decimals: null, symbol: null }]]);
   });
 
-  test('that moves nothing is no payment: anyone can write one about any two addresses', async () => {
-    expect(await fieldsOf(transfer(0n))).toBeUndefined();
+  test('that moves nothing is dust without an event: anyone can write one about any two addresses', async () => {
+    const facts = await testDecoder().decoder.decode([transfer(0n), transfer(1n, { logIndex: 1 })], [erc20()]);
+    expect(facts.map(({ isDust, isSilent, fields }) => [isDust ?? false, isSilent, fields.amount])).toEqual([
+      [true, true, '0'],
+      [false, false, '0.000001'],
+    ]);
   });
 
   test('of another payee, another event or another contract is not the source’s', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { SourceMeter } from '../../../../src/chain/follow/blocks/source-meter.ts';
-import { FollowedChain } from '../../../support/chain/followed-chain.ts';
-import { addressOf, ModelChain } from '../../../support/chain/model-chain.ts';
-import { modelSource } from '../../../support/chain/model-decoder.ts';
-import { ModelNode } from '../../../support/chain/model-node.ts';
+import { SourceMeter } from '../../../src/chain/follow/source-meter.ts';
+import { FollowedChain } from '../../support/chain/followed-chain.ts';
+import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
+import { modelSource } from '../../support/chain/model-decoder.ts';
+import { ModelNode } from '../../support/chain/model-node.ts';
 
 const [ONE, TWO] = [modelSource({ sourceId: 'src_1' }), modelSource({ sourceId: 'src_2' })];
 const costOf = ({ entityId, sourceId }: typeof ONE, requests: number, logs: number) => ({

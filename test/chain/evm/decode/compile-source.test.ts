@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { compileSource, topicsOf } from '../../../src/chain/decode/definition/compile-source.ts';
-import { definitionHash, type SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import { compileSource, topicsOf } from '../../../../src/chain/evm/decode/definition/compile-source.ts';
+import { definitionHash, type SourceDefinition } from '../../../../src/domain/chain/source-definition.ts';
 import {
   CONTRACT,
   definitionOf,
@@ -11,7 +11,7 @@ import {
   PAYER_CHECKSUMMED,
   TOKEN,
   word,
-} from '../../support/chain/logs.ts';
+} from '../../../support/chain/logs.ts';
 
 const ABI =
   'event Paid(address indexed payer, uint64 indexed plan, string indexed note, uint256 amount, address token, bool ok, int8 delta, string memo, bytes blob, bytes4 tag, uint256[] parts)';
