@@ -3,14 +3,19 @@ import { runEventsDemo } from './events.ts';
 
 /** `npm run demo` sends events; `npm run demo -- chain` reads payments from a network that reorganises. */
 
-const USAGE = 'Run `npm run demo`, `npm run demo -- chain` or `npm run -s demo -- chain --json`';
+const USAGE =
+  'Run `npm run demo`, `npm run demo -- chain`, `npm run demo -- chain --network tron` or `npm run -s demo -- chain --json`';
 
 async function runDemo([name, ...options]: readonly string[]): Promise<boolean> {
   if (name === undefined) return runEventsDemo();
-  if (name !== 'chain' || options.some((option) => option !== '--json')) throw new Error(USAGE);
+  const isJson = options.includes('--json');
+  const [flag, network = 'evm', ...others] = options.filter((option) => option !== '--json');
+  const isNetwork = flag === '--network' && others.length === 0;
+  if (name !== 'chain' || (flag !== undefined && !isNetwork)) throw new Error(USAGE);
   // Loads an EVM, which the demo of events does not need.
   const { runChainDemo } = await import('./chain/demo.ts');
-  return runChainDemo({ isJson: options.length > 0 });
+  if (network !== 'evm' && network !== 'tron') throw new Error(USAGE);
+  return runChainDemo({ isJson, network });
 }
 
 const succeeded = await runDemo(process.argv.slice(2)).catch((error) => {

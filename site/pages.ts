@@ -9,6 +9,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'contributing.md',
   'CHANGELOG.md': 'changelog.md',
   'SECURITY.md': 'reporting-vulnerabilities.md',
+  'CODE_OF_CONDUCT.md': 'code-of-conduct.md',
   'examples/README.md': 'examples.md',
 };
 

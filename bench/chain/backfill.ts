@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
-import { contractCalls } from '../../src/chain/decode/contract-calls.ts';
-import { LogDecoder } from '../../src/chain/decode/decoder.ts';
+import { contractCalls } from '../../src/chain/evm/decode/contract-calls.ts';
+import { LogDecoder } from '../../src/chain/evm/decode/decoder.ts';
+import { evmIdentity } from '../../src/chain/evm/identity.ts';
+import { EvmReader } from '../../src/chain/evm/reader.ts';
 import { Follower } from '../../src/chain/follow/follower.ts';
 import { httpExchange } from '../../src/chain/rpc/http-exchange.ts';
 import { Node } from '../../src/chain/rpc/node.ts';
@@ -117,7 +119,9 @@ async function run(engine: Engine): Promise<string> {
     await createSource(db, entityId, prepared, 10, TEST_CHANGE);
     const chain = new StillChain();
     const exchange = httpExchange({ url: 'http://node.example', fetch: chain.fetch });
-    const nodes = new Nodes([new Node({ name: 'still', chainId: NETWORK_ID, exchange, callsPerSecond: 1_000_000 })]);
+    const nodes = new Nodes([
+      new Node({ name: 'still', identity: evmIdentity(NETWORK_ID), exchange, callsPerSecond: 1_000_000 }),
+    ]);
     const sources = new FollowedSources();
     const callContract = contractCalls((_network, method, params) =>
       nodes.ask({ method, params, read: (result) => result }),
@@ -125,10 +129,12 @@ async function run(engine: Engine): Promise<string> {
     const follower = new Follower({
       ...{ networkId: NETWORK_ID, finalityDepth: null, graceBlocks: 3, leastDepth: 1, quorum: null, nodes },
       store: new NetworkStore(db, 'bench', (queries, networkId) => sources.read(queries, networkId)),
-      decoder: new LogDecoder({
-        tokens: { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) },
-        callContract,
-      }),
+      reader: new EvmReader(
+        new LogDecoder({
+          tokens: { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) },
+          callContract,
+        }),
+      ),
     });
     const before = process.cpuUsage();
     let polls = 1;

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { encodeAbiParameters } from 'viem/utils';
-import { LogDecoder } from '../../src/chain/decode/decoder.ts';
-import type { Log } from '../../src/chain/rpc/types.ts';
+import { LogDecoder } from '../../src/chain/evm/decode/decoder.ts';
+import type { Log } from '../../src/chain/evm/rpc/types.ts';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import type { StatedToken } from '../../src/domain/chain/tokens.ts';
 import type { FollowedSource } from '../../src/store/chain/network-store.ts';

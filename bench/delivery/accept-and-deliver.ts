@@ -27,7 +27,7 @@ export const TO_ONE: Route = { event: KIND, webhooks: 1, senders: 128 };
 /** With ten webhooks for each event, fewer senders keep as many deliveries in flight. */
 export const TO_TEN: Route = { event: 'TransferFinalized', webhooks: FAN_OUT, senders: 32 };
 /** The just-in-time compiler makes Paybell faster over its first twenty-five thousand events. */
-const WARM_UP = { one: 25_000, ten: 1_000 };
+export const WARM_UP = { one: 25_000, ten: 1_000 };
 
 type Start = {
   readonly databaseUrl: string;

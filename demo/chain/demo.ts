@@ -3,12 +3,12 @@ import { Progress } from '../../src/cli/terminal/progress.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { startPaybell } from '../paybell.ts';
 import type { Ledger } from './ledger.ts';
-import { DemoNetwork, FINAL_BEHIND, MAX_DEPTH, NETWORK_ID } from './network.ts';
+import { type DemoKind, DemoNetwork, MAX_DEPTH } from './network.ts';
 import { ChainReceiver } from './receiver.ts';
 
 /**
  * `npm run demo -- chain`: Paybell reads payments from a real EVM that keeps reorganising, and the receiver's ledger is
- * compared with the chain as it is in the end.
+ * compared with the chain as it is in the end. With `--network tron`, the node of the EVM speaks as Tron's do.
  */
 
 const PAYMENTS = 200;
@@ -24,25 +24,29 @@ type Stage = { readonly network: DemoNetwork; readonly receiver: ChainReceiver; 
 type Told = (ledger: Ledger) => ReadonlySet<string>;
 type Result = Readonly<Record<'seen' | 'moved' | 'retracted' | 'back' | 'final' | 'requests' | 'wrong', number>>;
 
+type DemoOptions = { readonly isJson: boolean; readonly network: DemoKind };
+
 /** Returns whether the receiver was told exactly what the chain says. */
-export async function runChainDemo({ isJson }: { isJson: boolean }): Promise<boolean> {
+export async function runChainDemo({ isJson, network: kind }: DemoOptions): Promise<boolean> {
   const say = isJson ? () => undefined : printLine;
   say(`\n  Starting a local EVM, and ${paint('Paybell', 'bold')} on a temporary store …`);
-  const network = await DemoNetwork.start(PAYMENTS);
+  const network = await DemoNetwork.start(PAYMENTS, kind);
+  const { networkId, preset } = network.rules;
   const paybell = await startPaybell({
-    CHAIN_RPC: `${NETWORK_ID}=${network.url}`,
-    // The local chain calls blocks final that are nearer to its head than those of Base.
-    CHAIN_MIN_DEPTH: `${NETWORK_ID}=1`,
+    CHAIN_RPC: `${networkId}=${network.url}`,
+    // The local chain calls blocks final that are nearer to its head than those of Base, and makes them without a pause.
+    CHAIN_MIN_DEPTH: `${networkId}=1`,
+    CHAIN_POLL: `${networkId}=1s`,
   });
   let receiver: ChainReceiver | null = null;
   try {
     const { secrets } = await paybell.client.secrets.list();
     receiver = new ChainReceiver(secrets[0]?.secret ?? '', FAIL_ONE_IN);
     const events = ['TransferProcessed', 'TransferFinalized'] as const;
-    await paybell.client.webhooks.register({ postUrl: receiver.url, networkIds: [NETWORK_ID], events: [...events] });
+    await paybell.client.webhooks.register({ postUrl: receiver.url, networkIds: [networkId], events: [...events] });
     await paybell.client.sources.create({
-      networkId: NETWORK_ID,
-      preset: 'erc20',
+      networkId,
+      preset,
       contract: network.contract,
       where: { to: [network.payee] },
       fromBlock: 'latest',
@@ -75,7 +79,7 @@ async function play(stage: Stage): Promise<void> {
     await network.reorganise();
   }
   await settle(stage, REORGANISATIONS, believed);
-  await network.mine(FINAL_BEHIND + 1);
+  await network.mine(network.rules.finalBehind + 1);
   // A lone node has to call a block final at two heads.
   await settle(stage, REORGANISATIONS, ({ finalized }) => finalized, { mines: 'always' });
   // Nothing may come after the end, either.

@@ -1,14 +1,31 @@
+import { showTronAddress } from '../../src/domain/chain/families/tron.ts';
 import type { DeployedContract } from '../../test/support/chain/deployed-contract.ts';
 import { EdrChain } from '../../test/support/chain/edr-chain.ts';
+import type { JsonRpc } from '../../test/support/chain/json-rpc.ts';
 import { RpcProxy } from '../../test/support/chain/rpc-proxy.ts';
+import { tronDialect } from '../../test/support/chain/tron/tron-dialect.ts';
 import { type Random, seededRandom } from '../../test/support/random.ts';
 import type { CanonicalPayment } from './ledger.ts';
 
 /** A network of one real EVM, on which payments are made and undone. */
 
-export const NETWORK_ID = 8453;
+export type DemoKind = 'evm' | 'tron';
+
+type Rules = {
+  readonly networkId: number;
+  readonly preset: 'erc20' | 'trc20';
+  readonly finalBehind: number;
+  /** The calls of the node over the calls of the EVM. */
+  readonly dialect: (rpc: JsonRpc) => JsonRpc;
+  readonly show: (address: string) => string;
+};
+
+const RULES: Readonly<Record<DemoKind, Rules>> = {
+  evm: { networkId: 8453, preset: 'erc20', finalBehind: 16, dialect: (rpc) => rpc, show: (address) => address },
+  tron: { networkId: 3_448_148_188, preset: 'trc20', finalBehind: 19, dialect: tronDialect, show: showTronAddress },
+};
+
 const SAFE_BEHIND = 8;
-export const FINAL_BEHIND = 16;
 export const MAX_DEPTH = 9;
 const BLOCKS_OF_A_ROUND = 3;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -28,18 +45,23 @@ export class DemoNetwork {
     private readonly chain: EdrChain,
     private readonly token: DeployedContract,
     private readonly node: RpcProxy,
+    readonly rules: Rules,
+    private readonly rpc: JsonRpc,
   ) {}
 
   /** With an account for each payment: a payment that is dropped then stops no later one. */
-  static async start(payments: number): Promise<DemoNetwork> {
-    const chain = await EdrChain.start({ chainId: NETWORK_ID, accounts: payments + 2 });
+  static async start(payments: number, kind: DemoKind): Promise<DemoNetwork> {
+    const rules = RULES[kind];
+    const chain = await EdrChain.start({ chainId: rules.networkId, accounts: payments + 2 });
     const token = await chain.deploy('Token', 'uint8', [6]);
     for (let payer = 0; payer < payments; payer++) {
       const mint = token.call('mint(address,uint256)', [chain.account(payer + 2), 1_000_000_000n]);
       await chain.send(chain.account(0), mint);
     }
     await chain.mine(2 * MAX_DEPTH);
-    return new DemoNetwork(chain, token, new RpcProxy(chain.rpc, { safe: SAFE_BEHIND, finalized: FINAL_BEHIND }));
+    const rpc = rules.dialect(chain.rpc);
+    const node = new RpcProxy(rpc, { safe: SAFE_BEHIND, finalized: rules.finalBehind });
+    return new DemoNetwork(chain, token, node, rules, rpc);
   }
 
   /** The address of the node, as an operator would configure it. */
@@ -48,11 +70,11 @@ export class DemoNetwork {
   }
 
   get contract(): string {
-    return this.token.address;
+    return this.rules.show(this.token.address);
   }
 
   get payee(): string {
-    return this.chain.account(1);
+    return this.rules.show(this.chain.account(1));
   }
 
   async stop(): Promise<void> {
@@ -73,7 +95,7 @@ export class DemoNetwork {
 
   async #payOnce(): Promise<void> {
     const amount = 1_000_000 + 10_000 * this.#paid;
-    const transfer = this.token.call('transfer(address,uint256)', [this.payee, amount]);
+    const transfer = this.token.call('transfer(address,uint256)', [this.chain.account(1), amount]);
     await this.chain.send(this.chain.account(2 + this.#paid++), transfer);
   }
 
@@ -100,9 +122,9 @@ export class DemoNetwork {
 
   /** The payments in the chain as it is now, asked of the EVM itself and not of the node that Paybell reads. */
   async payments(): Promise<Map<string, CanonicalPayment>> {
-    const topics = [TRANSFER, null, `0x${this.payee.slice(2).padStart(64, '0')}`];
-    const range = { fromBlock: '0x0', toBlock: 'latest', address: this.contract, topics };
-    const logs = (await this.chain.rpc('eth_getLogs', [range])) as Log[];
+    const topics = [TRANSFER, null, `0x${this.chain.account(1).slice(2).padStart(64, '0')}`];
+    const range = { fromBlock: '0x0', toBlock: 'latest', address: this.token.address, topics };
+    const logs = (await this.rpc('eth_getLogs', [range])) as Log[];
     return new Map(
       logs.map(({ transactionHash, blockNumber, blockHash, data }) => [
         transactionHash,
