@@ -35,9 +35,9 @@ these. A field that the log does not prove is absent.
 
 | Field | Value |
 |---|---|
-| \`transactionHash\`, \`blockNumber\`, \`blockHash\`, \`logIndex\`, \`contract\` | where the log stands: the block can change until it is final, the transaction cannot |
+| \`transactionHash\`, \`blockNumber\`, \`blockHash\`, \`logIndex\`, \`contract\` | the position of the log: the block can change until it is final, the transaction cannot |
 | \`finality\` | the finality of the webhook, which the transaction has reached |
-| \`confirmations\` | the number of blocks from that of the transaction to the newest one, both included |
+| \`confirmations\` | the number of blocks from the transaction’s block to the newest one, both included |
 | \`revision\` | 1, and one more each time that the transaction comes back after a retraction |
 | \`amountBase\` | the amount in the smallest unit of the token; \`amount\` is absent if the token does not say how many decimals it has |
 
@@ -48,9 +48,10 @@ const RETRACTED = `## ${RETRACTION}
 
 ${RETRACTION_MEANING}
 
-No webhook is registered for this kind: a retraction goes to every webhook that was told of the original, after the original, with the
-\`webhook-id\`, signature, retries and number of a delivery of its own. \`reason\` is \`reorg\` or \`sender\`. A sender takes an event back by
-publishing \`${RETRACTION}\` with \`retracts.eventId\`; only \`event\`, \`networkId\` and \`retracts\` are certain to be there then.
+Webhooks cannot register for this kind. Paybell sends a retraction to every webhook that may have received the original, after the
+original. It is a delivery with its own \`webhook-id\`, signature, retries and sequence number. \`reason\` is \`reorg\`, \`sender\` or
+\`not_on_chain\`. To retract an event, its sender publishes \`${RETRACTION}\` with \`retracts.eventId\`; only \`event\`, \`networkId\` and
+\`retracts\` are certain to be there then.
 
 ${json(OWN_SAMPLES[RETRACTION])}
 `;
@@ -58,8 +59,9 @@ ${json(OWN_SAMPLES[RETRACTION])}
 const FAILING = `## Alerts about a failing endpoint
 
 When every attempt for a webhook has failed for an hour, Paybell sends an \`${FAILING_ALERT}\` alert about its endpoint to the URL set with
-\`PUT /webhooks/notice-url\`: one for the URL, however many webhooks it has, and another one every day. Nothing is lost at that point:
-deliveries are retried, and held once a webhook is suspended, at \`dateSuspension\`. Deliveries to a paused endpoint cause no alert.
+\`PUT /webhooks/notice-url\`. It sends one alert for the endpoint, however many webhooks it has, and another one every day. Nothing is lost
+at that point: Paybell retries the deliveries. At \`dateSuspension\` it suspends the webhook and holds them. Deliveries to a paused endpoint
+cause no alert.
 
 ${json(OWN_SAMPLES[FAILING_ALERT])}
 
