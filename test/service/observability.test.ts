@@ -5,7 +5,8 @@ import { type Stats, statsSchema } from '../../src/contract/stats.ts';
 import { createLogger } from '../../src/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { parseMetrics, type Scraped, sampleOf } from '../support/prometheus.ts';
-import { createTarget, ENGINES } from '../support/stores.ts';
+import { createTarget } from '../support/stores.ts';
+import { SUITE_ENGINES } from '../support/suite.ts';
 import { until } from '../support/until.ts';
 
 /** A whole service that delivers to two receivers, one of which is broken, and what it then tells of itself. */
@@ -14,7 +15,7 @@ const DELIVERED = 5;
 /** As docs/operations.md lists them. */
 const WORKERS = 'claims,records,suspensions,sweep,fan-out,bulk redelivery,retention,clock step,heartbeat'.split(',');
 
-describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
+describe.each(SUITE_ENGINES)('a service on %s that has delivered', (engine) => {
   let service: Service;
   let good: Bun.Server<undefined>;
   let broken: Bun.Server<undefined>;
