@@ -5,6 +5,7 @@ import { tempBase } from '../support/temp-base.ts';
 import { generate } from './generate.ts';
 import type { SeedResult } from './job.ts';
 import { History } from './model/history.ts';
+import { type EventModel, Model } from './model/model.ts';
 import { readOptions, UsageError } from './options.ts';
 import { ResultFile } from './results.ts';
 import { shrink } from './shrink.ts';
@@ -33,6 +34,20 @@ test('a list of operations begins with the shorter one of the same seed, and dif
   expect(generate(7, 20, actions)).toEqual(long.slice(0, 20));
   expect(generate(8, 60, actions)).not.toEqual(long);
   expect(new Set(long.map(({ name }) => name))).toEqual(new Set(['often', 'rarely']));
+});
+
+test('an event that is published again supersedes others only if retention may have removed it', () => {
+  const eventOf = (event: string, startMs: number): EventModel => ({
+    ...{ eventId: event, event, body: '', amount: 0, agreementId: 'agreement-1', payment: null, retraction: null },
+    ...{ acceptance: { startMs, endMs: startMs + 1 }, repetitions: [] },
+  });
+  const [cancelled, scheduled] = [eventOf('AgreementCancelled', 10), eventOf('ScheduledAgreementCancel', 20)];
+  const model = new Model();
+  model.events.push(cancelled, scheduled);
+  cancelled.repetitions.push({ startMs: 30, endMs: 31 });
+  expect(model.mayBeSuperseded(scheduled)).toBeFalse();
+  model.retentions.push({ startMs: 25, endMs: 26 });
+  expect(model.mayBeSuperseded(scheduled)).toBeTrue();
 });
 
 test('random numbers are the same for the same seed and spread evenly', () => {

@@ -31,6 +31,8 @@ export type EventModel = {
   readonly amount: number;
   readonly agreementId: string | null;
   readonly acceptance: Span;
+  /** Later requests with the same event. */
+  readonly repetitions: Span[];
   /** The transaction that it is held for. */
   readonly payment: PaymentModel | null;
   retraction: { readonly eventId: string; readonly acceptance: Span } | null;
@@ -110,8 +112,14 @@ export class Model {
       (other) =>
         other.event === SUPERSEDING &&
         other.agreementId === agreementId &&
-        other.acceptance.endMs >= acceptance.startMs,
+        this.acceptancesOf(other).some(({ endMs }) => endMs >= acceptance.startMs),
     );
+  }
+
+  /** A request with an event that retention has removed is a second acceptance of that event. */
+  acceptancesOf({ acceptance, repetitions }: EventModel): Span[] {
+    const isRemovedBefore = ({ endMs }: Span) => this.retentions.some(({ startMs }) => startMs <= endMs);
+    return [acceptance, ...repetitions.filter(isRemovedBefore)];
   }
 
   orderingOf(postUrl: string): History<boolean> {

@@ -47,7 +47,7 @@ function newEvent(
     ...(agreementId !== null && { agreementId }),
   });
   const acceptance = openSpan(world.nowMs);
-  return { eventId, event: kind, body, amount, agreementId, acceptance, payment, retraction: null };
+  return { eventId, event: kind, body, amount, agreementId, acceptance, repetitions: [], payment, retraction: null };
 }
 
 function post(simulation: Simulation, draw: Random, { index }: Operation) {
@@ -62,7 +62,9 @@ function repeat(simulation: Simulation, draw: Random) {
   const event = draw.pick(simulation.model.events.slice(-RETRACTABLE));
   if (event === undefined) return null;
   // An answer to the repetition says that the first request was carried out, too.
-  send(simulation, draw, event, isAnswered(event.acceptance) ? openSpan(world.nowMs) : event.acceptance);
+  const span = isAnswered(event.acceptance) ? openSpan(world.nowMs) : event.acceptance;
+  if (span !== event.acceptance) event.repetitions.push(span);
+  send(simulation, draw, event, span);
   return { eventId: event.eventId, ...(event.payment !== null && { payment: event.payment.name }) };
 }
 
