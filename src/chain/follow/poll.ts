@@ -67,7 +67,7 @@ export class Poll<Shared extends Follow = Follow> {
   readonly placed = new Set<string>();
   omissions = 0;
   reorgDepth = 0;
-  /** Two nodes that have different blocks at the height that is to become final. */
+  /** How often two nodes had different blocks at the height that was about to become final. */
   disagreements = 0;
   paused = 0;
   /** Whether the leader has shown in this poll that it has the tip, or which anchors it has replaced. */

@@ -98,7 +98,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** In seconds or as a date, as in RFC 9110; null where there is none that can be read. */
+/** Reads `retry-after`, in seconds or as a date (RFC 9110). Null if it is absent or invalid. */
 function retryAfterMs(response: Response, nowMs: number): number | null {
   const text = response.headers.get('retry-after');
   if (text === null) return null;

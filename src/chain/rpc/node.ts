@@ -102,12 +102,12 @@ export class Node {
     return this.#options.callsPerSecond ?? CALLS_PER_SECOND;
   }
 
-  /** Until it may be asked again; 0 where it may. */
+  /** The time until the node may be asked again; 0 if it may be asked now. */
   get waitMs(): number {
     return Math.max(0, this.#availableAtMs - this.#clock.nowMs());
   }
 
-  /** Rejects where no call succeeded; the failure of a single one of several calls is among the outcomes. */
+  /** Rejects if no call succeeded. If only some calls failed, the outcomes contain their failures. */
   async send(calls: readonly Call<unknown>[], purpose: Purpose = 'other'): Promise<Outcomes> {
     for (const call of calls) call.purpose = purpose;
     try {

@@ -216,7 +216,7 @@ const NEW_FACT = factTable.bulkInsertion([
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 
-/** One that is there already stays as it is. Returns those that were not. */
+/** Leaves a stored fact as it is. Returns the facts that were new. */
 async function insertFacts(
   queries: Queries,
   dialect: Dialect,

@@ -216,7 +216,7 @@ async function withoutReceivers(
   }
   const retracted = await findRetracted(queries, dialect, event);
   if (retracted instanceof DomainError) return { ...none, rejected: retracted };
-  return { ...none, deliveries: retracted.told, retracted };
+  return { ...none, deliveries: retracted.possibleReceivers, retracted };
 }
 
 /** Stores the follow-up work of an event as rows of the same commit. */

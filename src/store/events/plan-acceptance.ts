@@ -79,7 +79,7 @@ export type RetractedEvent = {
   readonly agreementId: string | null;
   readonly transferId: string | null;
   /** How many webhooks may have received it. */
-  readonly told: number;
+  readonly possibleReceivers: number;
 };
 
 export type Incoming = {

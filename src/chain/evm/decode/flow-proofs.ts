@@ -22,8 +22,8 @@ const MAX_KNOWN = 10_000;
 const MAX_ASKED = 20;
 
 /**
- * Whether a flow was open before a block. A log says the rate from now on and nothing of the one before, so a first log and a
- * change of the rate look the same: the state of the block before tells them apart.
+ * Whether a flow was open before a block. A log contains only the new rate, so the first log of a flow
+ * and a change of its rate look the same. Only the state of the block before distinguishes them.
  */
 export class FlowProofs {
   readonly #known = new BoundedMap<string, boolean>(MAX_KNOWN);

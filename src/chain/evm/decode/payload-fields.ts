@@ -80,7 +80,7 @@ function written(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, written(each)]));
 }
 
-/** A text that a database cannot hold, or that was no valid UTF-8, identifies nothing. */
+/** Returns null for a text that is empty, that a database cannot hold, or that was not valid UTF-8. */
 function subject(value: unknown): string | null {
   const text = readSubject(value) ?? '';
   return text !== '' && text.isWellFormed() && !UNUSABLE.test(text) ? text : null;

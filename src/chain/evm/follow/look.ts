@@ -8,7 +8,7 @@ import { chooseAnchor, floorIndex } from './blocks/anchors.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { mayFollowFork } from './witnesses/consult.ts';
 
-/** Where the network stands, by one node. */
+/** The state of the network, as one node reports it. */
 export type Look = {
   readonly head: Header;
   /** Whether the node was asked what is final. */
@@ -175,7 +175,7 @@ async function walkBack(
   return null;
 }
 
-/** Those of the blocks that the node has, as it has them. */
+/** Reads the node's blocks at the numbers of the given blocks. Leaves out blocks that the node does not have. */
 async function blocksAt(node: Node, blocks: readonly BlockRef[], head: Header): Promise<Header[]> {
   if (blocks.length === 0) return [];
   const calls = blocks.map(({ number }) => blockAt(number));

@@ -8,8 +8,8 @@ export const MAX_TOPIC_VALUES = 1_000;
 const TOPICS = 4;
 
 /**
- * The filters that together give every log that any of the sources takes. Only sources of one shape share a filter: a filter
- * restricts a topic for all of its contracts or for none, so a source that takes any value would widen it for all others.
+ * The filters that together give every log that any of the sources takes. Only sources that restrict the same topics share a
+ * filter. A source that takes any value of a topic would otherwise widen the filter for all its contracts.
  */
 export function logFilters(
   sources: readonly FollowedSource[],
