@@ -120,7 +120,7 @@ export type FollowerOptions = {
   readonly db: Database;
   readonly acceptQueue: AcceptQueue;
   readonly usage: EntityUsage;
-  /** Tasks for the fan-out job were added. */
+  /** Called after a transaction has added tasks for the job. */
   readonly onTask: () => void;
 };
 

@@ -70,7 +70,7 @@ export async function makeAttempt(
   const traced = span === null ? delivery : { ...delivery, trace: span.context };
   const prepared = prepare(tools, traced, Math.floor(startedAtMs / 1000));
   const request = prepared instanceof Promise ? await prepared : prepared;
-  // After the preparation, which may wait for the database.
+  // Checked after the preparation, which may wait for the database.
   if (!mayBegin()) throw new LeaseTooShortError('the lease ends before a request could');
   const outcome = 'kind' in request ? request : await tools.sender.send(request);
   const { kind, status, steps } = delivery;

@@ -25,7 +25,7 @@ export interface SenderOptions {
   /** Connections that are kept open between requests. */
   maxKept?: number | undefined;
   resolve?: Resolve;
-  /** Replaced by tests, which so see what would be sent. */
+  /** Tests replace the client to see the requests that it would send. */
   client?: HttpClient;
 }
 

@@ -51,7 +51,7 @@ export class SourceTools {
     this.#invoices = new InvoiceTools({ call, tokens: { read, save }, responding: this.#responding.bind(this) });
   }
 
-  /** For the invoices of a network. */
+  /** The tools for invoices on a network. */
   invoicesOf(networkId: number): InvoiceTools {
     this.#requireFollowed(networkId);
     return this.#invoices;

@@ -205,7 +205,7 @@ type Live = { readonly outcome: PollOutcome; readonly node: Node | null };
 
 const MIN_TAGS_MS = 3_000;
 const MAX_TAGS_MS = 60_000;
-/** While nothing waits for finality, it rises now and then, so that a payment does not find it far behind. */
+/** The time between two questions for finality while no payment waits for it. Finality then is not far behind when a payment comes. */
 const IDLE_TAGS_MS = 120_000;
 /** A share of the usual time to finality. */
 const TAGS_SHARE = 1 / 8;

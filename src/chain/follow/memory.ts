@@ -18,7 +18,7 @@ export abstract class Memory {
   /** Nodes that have another block at finality, by their names. */
   readonly conflicts = new Set<string>();
   committedAtMs = LONG_AGO;
-  /** Responses in a row that contradicted the one before. */
+  /** Consecutive responses, each of which contradicted the response before. */
   doubts = 0;
   readonly meter = new SourceMeter();
 

@@ -11,7 +11,7 @@ export type FollowOptions = {
   readonly networkId: number;
   /** `CHAIN_FINALITY`: how many blocks below the head are final on a network that has no such tag; null for none. */
   readonly finalityDepth: number | null;
-  /** `CHAIN_GRACE`: for how many blocks a fact that was lost may come back before it is retracted. */
+  /** `CHAIN_GRACE`: the number of blocks in which a lost fact may come back before Paybell retracts it. */
   readonly graceBlocks: number;
   /** `CHAIN_MIN_DEPTH`: the least distance of a final block from the head of the node that calls it final. */
   readonly leastDepth: number;

@@ -21,7 +21,7 @@ type Target = { readonly address: string; readonly port: number };
  * given the name of the host, the proxy would look it up again and could find another address.
  */
 export class EgressTunnels {
-  /** A proxy that has responded to one request is not what another one waits for. */
+  /** If the proxy has responded to another request since, a request that times out waits for its receiver, not for the proxy. */
   #lastResponseMs = Number.NEGATIVE_INFINITY;
   readonly name: string;
 

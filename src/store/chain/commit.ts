@@ -230,7 +230,7 @@ async function writeNetwork(
   { head, safe, final }: Levels,
   { nextNo, nowMs, headChangedAtMs, trouble, tipS }: Written,
 ): Promise<void> {
-  // Without a tip, the block that an operator has resumed from is still the one to read on after.
+  // A step without a tip keeps the stored number: after a resume, the network is read from the operator's block.
   await queries.send(
     `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12, head_s = $13, head_changed_at_ms = $14,

@@ -55,7 +55,7 @@ export type FactEventOptions = {
   /** Whether the entity's backlog or storage is full. Its events then wait, and other entities continue. */
   readonly isFull: (entityId: string) => Promise<boolean>;
   readonly firstDelayMs: number;
-  /** Tasks for the fan-out job were added. */
+  /** Called after a transaction has added tasks for the job. */
   readonly onTask: () => void;
   /** A held event waits for the end of a task. No commit of the network announces that end, so the caller must try again soon. */
   readonly onWaiting?: () => void;

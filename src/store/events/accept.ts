@@ -335,7 +335,7 @@ export async function insertDeliveries(
   const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
   for (const { entityId, receiver, dueMs, leaseMs, place } of rows) {
     if (place?.isParked === true) continue;
-    // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
+    // A delivery with a lease can be claimed when its lease ends, so its head is due only then.
     const atMs = Math.max(dueMs, leaseMs);
     wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }

@@ -30,7 +30,7 @@ export class FlowProofs {
 
   constructor(private readonly call: CallContract) {}
 
-  /** By `flowKey`; a flow of which no node says anything is left out. */
+  /** Reads whether each flow was open, by `flowKey`. Leaves out flows whose state no node has. */
   async read(flows: readonly Flow[]): Promise<ReadonlyMap<string, boolean>> {
     const wanted = new Map(flows.map((flow) => [flowKey(flow), flow]));
     const unknown = [...wanted].filter(([key]) => !this.#known.has(key)).slice(0, MAX_ASKED);

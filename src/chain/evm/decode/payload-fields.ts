@@ -13,7 +13,7 @@ export type Payload = {
 
 /** An event has at most 256 KiB: this leaves room for the fields that all events have. */
 const MAX_FIELDS_BYTES = 200_000;
-/** Shorter data cannot become longer than that, even in all fields: a byte of a text takes at most six in JSON. */
+/** Data up to this length cannot exceed `MAX_FIELDS_BYTES`, even in every field: a byte of a text takes at most six bytes in JSON. */
 const HARMLESS_DATA_LENGTH = 1_000;
 
 function tokenOf(plan: TokenPlan, values: LogValues): string {

@@ -128,7 +128,7 @@ async function compareAt(poll: EvmPoll, node: Node, look: Compared, header: Head
     poll.isTipShared = true;
     return { kind: 'look', look: { ...look, isFork, blockTimeMs: learnBlockTime(look.blockTimeMs, header, head) } };
   }
-  // A node that is behind may also still be on a branch that was left: only one that stays there is followed back.
+  // A shorter node may be on an abandoned branch. Follow it back only after it has stayed there for `SHORT_FORKS` polls.
   if (head.number < tip.number && ++memory.shortForks < SHORT_FORKS) return behind(poll, head);
   const agreed = await walkBack(poll, node, anchor, head, hashes);
   if (agreed === null) return { kind: 'conflict' };

@@ -63,8 +63,8 @@ const lockText = textByRows(
 );
 
 /**
- * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. No subject has
- * events of both kinds.
+ * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. A subject
+ * never has events of both kinds.
  */
 export async function lockSubjects(
   queries: Queries,

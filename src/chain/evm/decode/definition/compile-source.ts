@@ -26,7 +26,7 @@ export type Compiled =
   | { readonly isValid: true; readonly source: CompiledSource; readonly definition: SourceDefinition }
   | { readonly isValid: false; readonly errors: readonly DefinitionError[] };
 
-/** All errors at once. The definition that is returned is written in one way, so that equal ones have equal hashes. */
+/** Compiles a definition, or returns all of its errors. The returned definition has a canonical form, so that equal definitions have equal hashes. */
 export function compileSource(definition: SourceDefinition, library: AbiLibrary): Compiled {
   const errors: DefinitionError[] = [];
   const addresses = addressesOf(definition.networkId, library);

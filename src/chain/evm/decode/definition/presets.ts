@@ -19,7 +19,7 @@ export type PresetRules = {
   /** The kind of its facts; null if it depends on the log. */
   readonly kind: string | null;
   readonly where: Readonly<Record<string, WhereValue>>;
-  /** At least one of these is needed in `where`: the contract is used by many, and most of its logs are about others. */
+  /** `where` must have at least one of these, because most logs of a shared contract are about other payments. */
   readonly oneOf: readonly string[];
   /** The parameter that names the token. The payer chooses its value, so `where` must list the tokens that count. */
   readonly tokenParameter: string | null;

@@ -3,7 +3,7 @@ import { type LogValues, rangeOf } from '../log-values.ts';
 import type { LogAddresses } from './addresses.ts';
 import type { EventAbi, EventParameter } from './event-abi.ts';
 
-/** What is wrong with one input of a definition, under its name in the request. */
+/** The error of one input of a definition. `name` is the name of the input in the request. */
 export type DefinitionError = { readonly name: string; readonly message: string };
 
 /** The values that a log may have. Values of topics are compared as the node sends them. */

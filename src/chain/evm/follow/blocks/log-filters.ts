@@ -57,7 +57,7 @@ function valuesOf({ topic, topics }: FollowedSource): readonly (readonly string[
   return Array.from({ length: TOPICS }, (_, place) => (place === 0 ? [topic] : (topics?.[place] ?? null)));
 }
 
-/** A filter to which sources of its shape are added until it is full. */
+/** A filter that takes sources of the same shape until it is full. Sources of one shape restrict the same topics. */
 class Draft {
   readonly #contracts: Set<string>;
   readonly #topics: readonly (Set<string> | null)[];

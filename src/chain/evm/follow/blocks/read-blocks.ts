@@ -23,7 +23,7 @@ export type Blocks = {
   readonly contractsPerCall?: number;
   /** How the logs of address books are read; absent to ask for the addresses. */
   readonly modes?: BookModes;
-  /** Why they are read; `logs` unless given. */
+  /** The purpose under which the calls are counted; `logs` by default. */
   readonly purpose?: Purpose;
 };
 
