@@ -120,7 +120,7 @@ function toUnprocessable(error: unknown): ErrorOutcome {
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }
 
-/** For a record whose batch failed: if the store rejects it, the part that may be the cause is left out. */
+/** Records an attempt whose batch failed. If the database rejects it too, records it without the part that may be the cause. */
 export async function recordAlone(db: Database, record: AttemptRecord): Promise<Set<string>> {
   const write = (one: AttemptRecord) => db.transaction((queries) => recordAttempts(queries, db.dialect, [one]));
   try {

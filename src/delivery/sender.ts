@@ -40,7 +40,7 @@ export interface OutgoingRequest {
 }
 
 export interface Sender {
-  /** Every failure is an outcome. Rejects with a `LocalShortageError` alone, before anything was sent. */
+  /** Returns failures as outcomes. Rejects only with a `LocalShortageError`, before it has sent anything. */
   send(request: OutgoingRequest): Promise<Outcome>;
 }
 

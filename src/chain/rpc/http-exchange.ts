@@ -42,7 +42,7 @@ export function httpExchange(options: HttpOptions): Exchange {
       signal: connection.signal,
     };
     try {
-      // Raced and not only aborted, because a response may ignore the signal.
+      // A race with the timeout, in addition to the abort, because a response may ignore the signal.
       return await Promise.race([exchange(fetch, url, init, { ...options, maxBytes }), late.promise]);
     } catch (error) {
       connection.abort();

@@ -110,6 +110,6 @@ function readAnswer(head: string): boolean | AttemptFailure {
   if (status === 407) return new AttemptFailure('proxy_credentials', '407');
   if (GATEWAY_STATUSES.includes(status)) return new AttemptFailure('unreachable', `proxy ${status}`);
   if (status < 200 || status > 299) return new AttemptFailure('proxy_refused', `${status}`);
-  // A receiver waits for the request, so bytes after the head mean that the connection cannot be trusted.
+  // A receiver sends nothing before the request. Bytes after the proxy's head therefore show a connection that cannot be trusted.
   return end + END_OF_HEAD.length === head.length || new AttemptFailure('proxy_bad_response');
 }

@@ -3,7 +3,7 @@ import { badResponse } from './errors.ts';
 const NOTHING = Buffer.alloc(0);
 
 export interface BodyReader {
-  /** The bytes after the body, once the body is complete. Reads no further when more is stored than is read of a body. */
+  /** Returns the bytes after the body once the body is complete. Null before, and once `BODY_MAX_BYTES` are stored: it reads no more. */
   read(bytes: Buffer): Buffer | null;
 }
 

@@ -15,8 +15,8 @@ const IS_READ_AGAIN = `exists (select 1 from sources s
  * facts from its block on. Without it, Paybell would read a network whose progress is lost from the beginning, and publish its
  * payments again. The fact of a held event whose transaction failed has no block, and may go.
  *
- * A fact that still waits goes with its event, without which it leads to nothing. A payment of an invoice stays as long as the
- * invoice, whose state follows from it.
+ * The fact of a held event that still waits is removed with its event. A payment of an invoice stays as long as the invoice, because
+ * the state of the invoice follows from it.
  */
 const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
   and (f.state in ('final', 'retracted') and f.changed_at_ms < $2

@@ -74,7 +74,7 @@ export class EvmMemory extends Memory {
   /** When the tail was last read, and the tip of that moment. */
   tailReadAtMs = LONG_AGO;
   tailTip = 0;
-  /** The same of the nodes other than the leader. */
+  /** When a node other than the leader last read the tail, and the tip of that moment. */
   othersTail = { tip: 0, atMs: LONG_AGO };
   /** Responses about the tail that a follower still needs before it reads the tail less often. */
   #tailReadings = DISTRUSTED_RESPONSES;

@@ -178,7 +178,7 @@ export async function supersedeWaiting(
   return settleKeys(queries, dialect, keys, nowMs);
 }
 
-/** Leaves deliveries in flight to a task. They are not sent again, even if someone asked for that. */
+/** Starts a task that ends the deliveries in flight after their requests. They are not sent again, even if someone requested it. */
 async function endInFlight(
   queries: Queries,
   dialect: Dialect,
