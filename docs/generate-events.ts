@@ -3,6 +3,7 @@ import { FAILING_ALERT, RECOVERED_ALERT } from '../src/contract/endpoints/alerts
 import { documentedSample, OWN_SAMPLES } from '../src/contract/events/documented-samples.ts';
 import { EVENT_MEANINGS, RETRACTION_MEANING } from '../src/contract/events/samples.ts';
 import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
+import { caip2 } from '../src/domain/chain/families/families.ts';
 import { EVENT_KINDS, type EventKind, RETRACTION } from '../src/domain/event-kinds.ts';
 
 /** Writes docs/events.md from the samples that test requests carry: `npx bun docs/generate-events.ts`. */
@@ -12,6 +13,8 @@ const SOLANA = 900;
 const INTRODUCTION = `# Events and payloads
 
 <!-- Generated from src/contract/events/samples.ts by: npx bun docs/generate-events.ts -->
+
+This page shows what each event means, with a sample payload of each.
 
 A delivery carries the body of \`POST /events\` byte for byte. Paybell adds nothing, rounds nothing and reorders no key, so your
 receiver gets exactly what your payment system sent. The samples below show the recommended fields.
@@ -86,9 +89,7 @@ ${json(OWN_SAMPLES[SUSPENDED_NOTICE])}
 export function eventsPage(): string {
   const solana = `## Solana
 
-Payloads on Solana have the same fields, with Solana addresses and transaction signatures.
-
-${json(documentedSample('TransferFinalized', SOLANA))}
+Payloads on Solana have the same fields, with Solana addresses and transaction signatures. \`network\` is \`${caip2(SOLANA)}\`.
 `;
   return [INTRODUCTION, ...EVENT_KINDS.map(section), RETRACTED, FROM_NETWORK, solana, FAILING, ALERT].join('\n');
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Locked as LockedPackage, shippedRule } from '../build/shipped-packages.ts';
 
-/** Writes docs/licences.md from package-lock.json: `npx bun docs/generate-licences.ts`. */
+/** Writes dist/licences.md from package-lock.json: `npx bun docs/generate-licences.ts`. */
 
 const ROOT = resolve(import.meta.dir, '..');
 
@@ -77,4 +77,4 @@ ${table(development)}
 `;
 }
 
-if (import.meta.main) await Bun.write(resolve(ROOT, 'docs/licences.md'), await licencesPage());
+if (import.meta.main) await Bun.write(resolve(ROOT, 'dist/licences.md'), await licencesPage());

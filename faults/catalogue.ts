@@ -20,7 +20,7 @@ import { instanceStalled } from './trials/stalled-instance.ts';
 import { migratedByTwo, stoppedBySigterm } from './trials/stops.ts';
 import { workerKilled } from './trials/workers.ts';
 
-/** In the order of the table in docs/reliability.md. */
+/** In the order of the table in RESULTS.md. */
 export const FAULTS: readonly Fault[] = [
   killedWhileAccepting,
   killedWhileDelivering,

@@ -3,10 +3,10 @@ import { FAULTS } from './catalogue.ts';
 import type { Result } from './fault.ts';
 import { cellsOf, HEADINGS } from './report.ts';
 
-const PAGE = 'reliability.md';
+const PAGE = '../faults/RESULTS.md';
 const TOOL = 'faults';
 
-/** Writes the rows of a run into the table of docs/reliability.md, between its markers. The rows of other faults stay. */
+/** Writes the rows of a run into the table of RESULTS.md, between its markers. The rows of other faults stay. */
 export function publish(results: readonly Result[]): void {
   const date = new Date().toISOString().slice(0, 10);
   const rows = new Map([

@@ -22,7 +22,7 @@ import { simulator } from './catalogue/simulator.ts';
 import { sources } from './catalogue/sources.ts';
 import type { Mutant } from './mutant.ts';
 
-/** In the order of the table in docs/reliability.md: along the path of an event, then the API and the simulator. */
+/** In the order of the table in faults/RESULTS.md: along the path of an event, then the API and the simulator. */
 export const MUTANTS: readonly Mutant[] = [
   ...acceptance,
   ...order,

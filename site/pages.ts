@@ -11,6 +11,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'SECURITY.md': 'reporting-vulnerabilities.md',
   'CODE_OF_CONDUCT.md': 'code-of-conduct.md',
   'examples/README.md': 'examples.md',
+  'faults/RESULTS.md': 'trials.md',
 };
 
 /** The path of a file of the repository on the site, null if it is no page. */

@@ -30,7 +30,7 @@ const INTRODUCTION = `# Query plans
 
 How each engine reads the pages of a large entity. SQLite's plans are from \`explain query plan\`. PostgreSQL's plans are from
 \`explain analyze\` and include the number of rows that each step reads. The last line of a plan is the number of rows on the page
-and of matches. [decisions.md](../docs/decisions.md#list-queries) has the reasons.
+and of matches. [Decisions](../docs/decisions/database.md#list-queries) has the reasons.
 `;
 
 type PageSize = { readonly rows: number; readonly totalResults: number };

@@ -38,7 +38,7 @@ export const facts: readonly Mutant[] = [
     name: 'undone-event-is-accepted',
     what: 'tells of a fact that was undone while its event was being accepted',
     file: 'store/chain/fact-events.ts',
-    find: 'if (noted < chunk.length) throw new TakenBack();',
+    find: 'if (noted < chunk.length) throw new FactUndoneError();',
     replace: '',
     caughtBy: { file: 'store/chain/commit', test: 'does not accept an event whose fact is undone' },
   },

@@ -35,10 +35,10 @@ export function simulatedJson(results: readonly SimulatedResult[]): unknown {
   };
 }
 
-/** Writes the table of a complete run into docs/reliability.md, between its markers. */
+/** Writes the table of a complete run into faults/RESULTS.md, between its markers. */
 export function publishSimulated(results: readonly SimulatedResult[], command: string, seconds: number): void {
   const minutes = Math.ceil(seconds / 60);
-  publishSections('reliability.md', 'mutants', {
+  publishSections('../faults/RESULTS.md', 'mutants', {
     'simulation-run': `${describeRun(command)} ${results.length} mutants, all caught, in ${minutes} minutes. ${lawsOf(results)}`,
     'simulation-table': asMarkdown(
       HEADINGS,

@@ -45,7 +45,7 @@ export class ChainMetrics {
     );
     this.#skipped = registry.counters(
       'paybell_chain_skipped_logs_total',
-      'Logs of a source that led to no fact each time they were read: undecodable, unproved, or of a definition that is not valid.',
+      'Logs of a source that were skipped, counted each time they were read: undecodable, unproved, or of an invalid definition.',
       ['network', 'reason'],
     );
     this.#registerHealth(registry);

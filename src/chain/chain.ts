@@ -18,6 +18,7 @@ import { ChainMetrics } from './chain-metrics.ts';
 import { contractCalls, type RpcCall } from './evm/decode/contract-calls.ts';
 import { LogDecoder } from './evm/decode/decoder.ts';
 import { SourceTools } from './evm/source-tools.ts';
+import { FactEventPublisher } from './fact-event-publisher.ts';
 import { loadFamilies } from './families.ts';
 import type { Family } from './family.ts';
 import { Follower } from './follow/follower.ts';
@@ -28,7 +29,6 @@ import { leastDepthIn } from './least-depth.ts';
 import { exchangeOf } from './rpc/exchange-of.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
-import { Teller } from './teller.ts';
 
 type Families = ReadonlyMap<number, Family>;
 
@@ -97,7 +97,7 @@ export type Chain = {
   readonly tools: SourceTools;
 };
 
-/** What every instance needs of the networks, whether it follows them or not. */
+/** The parts that every instance needs, even if it follows no network. */
 export async function createChain(
   { CHAIN_RPC, CHAIN_RPC_RATE }: Config,
   db: Database,
@@ -120,7 +120,7 @@ export type FollowerOptions = {
   readonly db: Database;
   readonly acceptQueue: AcceptQueue;
   readonly usage: EntityUsage;
-  /** Tasks for the fan-out job were added. */
+  /** Called after a transaction has added tasks for the job. */
   readonly onTask: () => void;
 };
 
@@ -133,7 +133,7 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
   const { networks, metrics } = chain;
   const sources = new FollowedSources();
   const store = new NetworkStore(db, newId('ins'), (queries, networkId) => sources.read(queries, networkId));
-  // Where one process is all there is, a lease that is found at its start is that of a dead one.
+  // With a single process, any lease found at startup belongs to a dead process.
   if (db.engine === 'sqlite') await store.releaseAll();
   const tokens = { read: readStoredTokens.bind(null, db), save: saveTokens.bind(null, db) };
   const decoder = new LogDecoder({
@@ -183,12 +183,12 @@ export type FollowedNetwork = FollowOptions & {
 export function followNetwork(options: FollowedNetwork): NetworkFollower {
   const { networkId, nodes, reader, store, db, acceptance, onPoll, log } = options;
   const { finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs } = options;
-  const teller: Teller = new Teller(
-    () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => teller.wakeSoon() }),
+  const publisher: FactEventPublisher = new FactEventPublisher(
+    () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => publisher.wakeSoon() }),
     (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
   );
   const follower = new Follower({
-    store: new TellingStore(store, teller),
+    store: new WakingStore(store, publisher),
     ...{ nodes, reader, networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs },
     onPoll: (result) => {
       onPoll?.(result);
@@ -197,19 +197,19 @@ export function followNetwork(options: FollowedNetwork): NetworkFollower {
     },
     onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
   });
-  return leased({ follower, teller, store, networkId, log });
+  return leased({ follower, publisher, store, networkId, log });
 }
 
 type Leased = {
   readonly follower: NetworkFollower;
-  readonly teller: Teller;
+  readonly publisher: FactEventPublisher;
   readonly store: NetworkStore;
   readonly networkId: number;
   readonly log: Logger;
 };
 
 /** Keeps the lease of a network while its follower runs, and gives it back at the end. */
-function leased({ follower, teller, store, networkId, log }: Leased): NetworkFollower {
+function leased({ follower, publisher, store, networkId, log }: Leased): NetworkFollower {
   let timer: Timer | undefined;
   const renew = () => {
     store.renew(networkId).catch((error) => log.debug({ err: error, networkId }, 'a lease was not renewed'));
@@ -220,7 +220,7 @@ function leased({ follower, teller, store, networkId, log }: Leased): NetworkFol
       timer = setInterval(renew, RENEW_MS);
     },
     stop: async () => {
-      await Promise.all([follower.stop(), teller.stop()]);
+      await Promise.all([follower.stop(), publisher.stop()]);
       clearInterval(timer);
       await store.release(networkId);
     },
@@ -237,11 +237,11 @@ async function isFull(usage: EntityUsage, entityId: string): Promise<boolean> {
   }
 }
 
-/** Wakes the teller when a step is written, also for what another instance has left. */
-class TellingStore implements FollowerStore {
+/** Wakes the publisher after each step that is written. It also publishes the events that another instance left behind. */
+class WakingStore implements FollowerStore {
   constructor(
     private readonly store: NetworkStore,
-    private readonly teller: Teller,
+    private readonly publisher: FactEventPublisher,
   ) {}
 
   lease(networkId: number): Promise<Lease | null> {
@@ -258,7 +258,7 @@ class TellingStore implements FollowerStore {
 
   async commit(lease: Lease, step: Step): Promise<boolean> {
     const isHolder = await this.store.commit(lease, step);
-    if (isHolder) this.teller.wake();
+    if (isHolder) this.publisher.wake();
     return isHolder;
   }
 

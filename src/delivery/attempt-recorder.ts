@@ -122,7 +122,7 @@ export class AttemptRecorder {
     const recorded = await write.catch((error: unknown) => {
       isOver = true;
       if (!(error instanceof StoreUnavailableError)) return error;
-      // In the order in which they ended.
+      // Puts the batch back, in the order in which its attempts ended.
       for (const record of batch.toReversed()) listOf(lane, record).unshift(record);
       throw error;
     });

@@ -70,7 +70,7 @@ export async function makeAttempt(
   const traced = span === null ? delivery : { ...delivery, trace: span.context };
   const prepared = prepare(tools, traced, Math.floor(startedAtMs / 1000));
   const request = prepared instanceof Promise ? await prepared : prepared;
-  // After the preparation, which may wait for the database.
+  // Checked after the preparation, which may wait for the database.
   if (!mayBegin()) throw new LeaseTooShortError('the lease ends before a request could');
   const outcome = 'kind' in request ? request : await tools.sender.send(request);
   const { kind, status, steps } = delivery;
@@ -120,7 +120,7 @@ function toUnprocessable(error: unknown): ErrorOutcome {
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }
 
-/** For a record whose batch failed: if the store rejects it, the part that may be the cause is left out. */
+/** Records an attempt whose batch failed. If the database rejects it too, records it without the part that may be the cause. */
 export async function recordAlone(db: Database, record: AttemptRecord): Promise<Set<string>> {
   const write = (one: AttemptRecord) => db.transaction((queries) => recordAttempts(queries, db.dialect, [one]));
   try {

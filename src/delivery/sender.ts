@@ -25,7 +25,7 @@ export interface SenderOptions {
   /** Connections that are kept open between requests. */
   maxKept?: number | undefined;
   resolve?: Resolve;
-  /** Replaced by tests, which so see what would be sent. */
+  /** Tests replace the client to see the requests that it would send. */
   client?: HttpClient;
 }
 
@@ -40,7 +40,7 @@ export interface OutgoingRequest {
 }
 
 export interface Sender {
-  /** Every failure is an outcome. Rejects with a `LocalShortageError` alone, before anything was sent. */
+  /** Returns failures as outcomes. Rejects only with a `LocalShortageError`, before it has sent anything. */
   send(request: OutgoingRequest): Promise<Outcome>;
 }
 

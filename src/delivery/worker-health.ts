@@ -5,7 +5,7 @@ const MIN_FAILURES = 3;
 const MIN_FAILING_MS = 30_000;
 const MAX_ERROR_LENGTH = 200;
 
-/** A worker that keeps failing, for /readyz and `doctor`. */
+/** A worker that keeps failing, as /readyz and `doctor` show it. */
 export type FailingWorker = {
   readonly worker: string;
   readonly failuresInARow: number;
@@ -79,7 +79,7 @@ export class Workers {
 
 const CREDENTIALS = /\/\/[^/@\s]*@/g;
 const QUOTED = /"[^"]*"|'[^']*'/g;
-/** The name of a table or column, which databases quote as well as values. */
+/** Databases quote names of tables and columns too. These are not secret and stay. */
 const IDENTIFIER = /^.[a-z_]{1,63}.$/;
 
 /** /readyz is open to all: values, which an error of a database may quote, and credentials in a URL are left out. */

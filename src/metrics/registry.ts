@@ -1,6 +1,6 @@
 /**
  * Counters, histograms and gauges in the Prometheus text format 0.0.4. Written here because an observation takes 20 to
- * 80 ns, against 400 to 1,000 ns with prom-client, and a request makes several (docs/decisions.md).
+ * 80 ns, against 400 to 1,000 ns with prom-client, and a request makes several (docs/decisions/contract.md).
  */
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

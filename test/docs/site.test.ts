@@ -6,7 +6,7 @@ import { ROOT, readPage } from '../support/document-blocks.ts';
 
 /** What the site needs of the pages, without building it: `npm run docs` does that. */
 
-const SOURCES = ['*.md', 'docs/**/*.md', 'examples/*.md', 'site/*.md']
+const SOURCES = ['*.md', 'docs/**/*.md', '{examples,faults,site}/*.md']
   .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(ROOT)])
   .filter((source) => pageOf(source) !== null);
 

@@ -44,9 +44,9 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('docs/reliability.md', () => {
+describe('faults/RESULTS.md', () => {
   test('lists every fault of the catalogue with its description', async () => {
-    const page = await read('docs/reliability.md');
+    const page = await read('faults/RESULTS.md');
     for (const { name, what } of FAULTS) expect(page).toContain(`\n| \`${name}\` | ${what} |\n`);
   });
 });

@@ -47,14 +47,14 @@ describe('the catalogue of mutants', () => {
     expect(MUTANTS.length).toBeGreaterThanOrEqual(40);
   });
 
-  test('is the one whose last run is in docs/reliability.md', () => {
+  test('is the one whose last run is in faults/RESULTS.md', () => {
     expect(publishedIn('table')).toEqual(MUTANTS.map(({ name, what }) => `${name}: ${what}`));
   });
 });
 
-/** The mutants of a table in docs/reliability.md. */
+/** The mutants of a table in faults/RESULTS.md. */
 function publishedIn(section: string): string[] {
-  const rows = readSection('reliability.md', 'mutants', section);
+  const rows = readSection('../faults/RESULTS.md', 'mutants', section);
   return [...rows.matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \|$/gm)].map(
     ([, name, what]) => `${name}: ${what}`,
   );
@@ -73,7 +73,7 @@ describe('the catalogue of mutants for the simulator', () => {
     expect(LAWS.filter(({ id }) => !broken.has(id))).toEqual([]);
   });
 
-  test('is the one whose last run is in docs/reliability.md', () => {
+  test('is the one whose last run is in faults/RESULTS.md', () => {
     expect(publishedIn('simulation-table')).toEqual(SIMULATED.map(({ name, what }) => `${name}: ${what}`));
   });
 });

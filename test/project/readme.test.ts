@@ -57,6 +57,15 @@ describe('every page', () => {
     }
   });
 
+  test('of docs/ has at most 320 lines, and begins with a paragraph', async () => {
+    for (const page of PAGES.filter((name) => name.startsWith('docs/'))) {
+      const lines = (await read(page)).trimEnd().split('\n');
+      expect(lines.length, `${page} has ${lines.length} lines`).toBeLessThanOrEqual(320);
+      const first = lines.slice(1).find((line) => line !== '' && !line.startsWith('<!--'));
+      expect(first, page).toMatch(/^[\w`*[]/);
+    }
+  });
+
   test('links only to files that exist', async () => {
     for (const page of PAGES) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {

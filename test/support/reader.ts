@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Subprocess } from 'bun';
 import { type Block, ROOT } from './document-blocks.ts';
@@ -17,6 +17,7 @@ const DOES_NOT_END =
   /(?:npm start(?: \| tee -a [\w.]+)?|paybell (?:-- )?(?:(?:listen|tail)\b.*|serve)|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
 /** A shell function on one line. */
 const FUNCTION = /^\w+\(\) \{.*\}$/gm;
+const RECEIVERS = [...new Bun.Glob('examples/receivers/*/*').scanSync(ROOT)];
 const NEW_TERMINAL = /\b(?:second|third) terminal\b/;
 
 type Running = {
@@ -58,6 +59,12 @@ export function createReader(settings: Settings = {}, options: ReaderOptions = {
       if (!ports.has(port)) ports.set(port, findPort());
       return String(ports.get(port));
     });
+  const save = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder.path, name)), { recursive: true });
+    writeFileSync(join(folder.path, name), withPorts(text));
+  };
+  // A page finds the receivers where a checkout has them.
+  for (const name of given === undefined ? RECEIVERS : []) save(name, readFileSync(join(ROOT, name), 'utf8'));
   const environment = {
     PATH: `${createTools(folder.path, installs)}:${process.env.PATH ?? ''}`,
     HOME: folder.path,
@@ -130,10 +137,7 @@ export function createReader(settings: Settings = {}, options: ReaderOptions = {
         ? runInBackground(withPorts(text), place)
         : runToEnd(withPorts(text), place);
     },
-    save(name, text) {
-      mkdirSync(dirname(join(folder.path, name)), { recursive: true });
-      writeFileSync(join(folder.path, name), withPorts(text));
-    },
+    save,
     outputOf: (words) =>
       running
         .filter(({ text }) => text.includes(words))

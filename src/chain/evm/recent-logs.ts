@@ -11,7 +11,7 @@ const GROWTH = 3;
 const SHRINK = 10;
 
 export type RecentLogs = {
-  /** In the order in which nodes sent them, older ranges first. */
+  /** Logs with older ranges first; within a range, in the node's order. */
   readonly logs: readonly Log[];
   /** All blocks from this one up to the head were read. */
   readonly fromBlock: number;

@@ -42,7 +42,7 @@ const RETRY_AFTER_S = 5;
 /** Conditions that no topic expresses leave some of them out. */
 const MOST_DECODED = 10 * MAX_RECENT_EVENTS;
 
-/** What the API needs of a network to create and to try a source. Everything that is wrong is a problem with its fix. */
+/** Checks and tries sources of a network for the API. Each error is a problem that says how to fix it. */
 export class SourceTools {
   readonly #invoices: InvoiceTools;
 
@@ -51,7 +51,7 @@ export class SourceTools {
     this.#invoices = new InvoiceTools({ call, tokens: { read, save }, responding: this.#responding.bind(this) });
   }
 
-  /** For the invoices of a network. */
+  /** The tools for invoices on a network. */
   invoicesOf(networkId: number): InvoiceTools {
     this.#requireFollowed(networkId);
     return this.#invoices;
@@ -92,7 +92,7 @@ export class SourceTools {
     });
   }
 
-  /** What would be made of a transaction, by a definition that is not stored or by the given sources. Nothing is stored. */
+  /** Shows the events that a definition, or the given sources, would make of a transaction. Stores nothing. */
   async preview(
     networkId: number,
     wanted: SourceDefinition | readonly FollowedSource[],
@@ -177,7 +177,7 @@ export class SourceTools {
     if (receipt !== null) return receipt;
     const transaction = await this.#ask(networkId, 'eth_getTransactionByHash', [transactionHash], (result) => result);
     if (transaction !== null) {
-      const detail = `The transaction ${transactionHash} is in no block of network ${networkId} yet. Try again once it is.`;
+      const detail = `The transaction ${transactionHash} does not have a block on network ${networkId} yet. Try again once it has one.`;
       throw new Problem('transaction_pending', detail, { headers: { 'retry-after': String(RETRY_AFTER_S) } });
     }
     const detail = `No node of network ${networkId} knows the transaction ${transactionHash}. Check the hash and the network.`;

@@ -1,7 +1,7 @@
 import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../../domain/chain/facts.ts';
 
 /**
- * What the blocks that were read say about the facts that are stored.
+ * Compares the blocks that were read with the stored facts.
  *
  * | the store has it | the blocks have it | the change                                                              |
  * |------------------|--------------------|-------------------------------------------------------------------------|
@@ -29,7 +29,7 @@ export type Differences = {
   readonly changes: readonly FactChange[];
   /** Facts that stand although the node left them out. */
   readonly omissions: number;
-  /** The oldest block that was replaced; null where none was. */
+  /** The oldest replaced block; null if no block was replaced. */
   readonly replacedFrom: number | null;
 };
 
@@ -87,7 +87,7 @@ function changesOf(fact: FoundFact, before: StoredFact | undefined, head: number
   const moved: FactChange = { change: 'moved', entityId, factId, position };
   if (before.state === 'lost' || before.position === null) return [moved];
   if (before.position.blockHash === position.blockHash) {
-    // Of equal logs of one transaction a node may leave the first one out, so that the second one passes for it.
+    // If a transaction has equal logs and a node leaves out the first one, the second one is taken for it.
     return position.logIndex < before.position.logIndex && before.state === 'seen' ? [moved] : [];
   }
   // Above finality only after an operator has resumed a network from an older block.
@@ -108,7 +108,7 @@ export function positionOf(change: FactChange): Position | null {
   return 'position' in change ? change.position : null;
 }
 
-/** What takes a fact away comes first, then what brings one in the order of the chain. */
+/** Puts lost facts first, and then the found facts in the order of the chain. */
 export function inOrder(changes: readonly FactChange[]): readonly FactChange[] {
   if (isInOrder(changes)) return changes;
   const placed = changes.flatMap((change) => {

@@ -8,7 +8,7 @@ export class InDoubt extends Error {
 
 const ATTEMPTS = 3;
 
-/** Asks once more where a response was in doubt: behind one URL, the next request goes to another node. */
+/** Repeats a request whose response was in doubt. Behind one URL, the next request may reach another node. */
 export async function retryInDoubt<Result>(ask: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {

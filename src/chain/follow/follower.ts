@@ -66,8 +66,8 @@ export class Follower {
       if (await this.#changeLeader(poll, live, withTags)) live = await this.#followLive(poll, withTags);
       const { node } = live;
       if (node !== null) {
-        for (const check of this.#reader.checks(poll, node)) await this.#aside(check);
-        await this.#aside(() => this.#reader.backfill(poll, node));
+        for (const check of this.#reader.checks(poll, node)) await this.#runAlongside(check);
+        await this.#runAlongside(() => this.#reader.backfill(poll, node));
       } else if (live.outcome !== 'halted' && poll.state.head !== null) {
         // The state of the nodes is worth knowing, even if nothing else is known.
         await poll.commit({});
@@ -91,7 +91,7 @@ export class Follower {
       const node = this.follow.witnesses.leader();
       const liveCounts = this.#counts();
       if (node === null) return { outcome: 'failed', liveCounts };
-      await this.#aside(() => this.#reader.backfill(poll, node));
+      await this.#runAlongside(() => this.#reader.backfill(poll, node));
       return { outcome: 'followed', liveCounts };
     });
   }
@@ -151,8 +151,8 @@ export class Follower {
     return { outcome: 'in_doubt', node: null };
   }
 
-  /** Work beside the live poll. If a node fails, the next poll continues with it. */
-  async #aside(work: () => Promise<void>): Promise<void> {
+  /** Runs work of the poll that is not the live part. If a node fails, the next poll continues the work. */
+  async #runAlongside(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -205,9 +205,9 @@ type Live = { readonly outcome: PollOutcome; readonly node: Node | null };
 
 const MIN_TAGS_MS = 3_000;
 const MAX_TAGS_MS = 60_000;
-/** While nothing waits for finality, it rises now and then, so that a payment does not find it far behind. */
+/** The time between two questions for finality while no payment waits for it. Finality then is not far behind when a payment comes. */
 const IDLE_TAGS_MS = 120_000;
-/** Of the usual time to finality. */
+/** A share of the usual time to finality. */
 const TAGS_SHARE = 1 / 8;
 
 /** While polls are kept apart to save calls, every third one asks what is final. */

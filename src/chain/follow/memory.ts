@@ -7,7 +7,7 @@ const LONG_AGO = Number.NEGATIVE_INFINITY;
  * The part of a follower's memory that all families share. Nothing here has to survive: it is learned again within a few polls.
  */
 export abstract class Memory {
-  /** Of the lease that all of this was learned under. */
+  /** The token of the lease under which all of this was learned. */
   token: number | null = null;
   polls = 0;
   /** When the other nodes were last asked for their heads, and all nodes for what they call final. */
@@ -18,7 +18,7 @@ export abstract class Memory {
   /** Nodes that have another block at finality, by their names. */
   readonly conflicts = new Set<string>();
   committedAtMs = LONG_AGO;
-  /** Responses in a row that contradicted the one before. */
+  /** Consecutive responses, each of which contradicted the response before. */
   doubts = 0;
   readonly meter = new SourceMeter();
 

@@ -15,10 +15,10 @@ export type PollOutcome = 'followed' | 'behind' | 'in_doubt' | 'failed' | 'halte
 
 export type PollResult = ChangeCounts & {
   readonly outcome: PollOutcome;
-  /** Of this poll, those of its second opinion and of its backfill among them. */
+  /** Calls of this poll, including its second opinion and its backfill. */
   readonly calls: number;
   readonly requests: number;
-  /** Those of the live part alone. */
+  /** Calls of the live part alone. */
   readonly liveCalls: number;
   readonly liveRequests: number;
   readonly omissions: number;

@@ -11,7 +11,7 @@ export type FollowOptions = {
   readonly networkId: number;
   /** `CHAIN_FINALITY`: how many blocks below the head are final on a network that has no such tag; null for none. */
   readonly finalityDepth: number | null;
-  /** `CHAIN_GRACE`: for how many blocks a fact that was lost may come back before it is retracted. */
+  /** `CHAIN_GRACE`: the number of blocks in which a lost fact may come back before Paybell retracts it. */
   readonly graceBlocks: number;
   /** `CHAIN_MIN_DEPTH`: the least distance of a final block from the head of the node that calls it final. */
   readonly leastDepth: number;
@@ -67,7 +67,7 @@ export class Poll<Shared extends Follow = Follow> {
   readonly placed = new Set<string>();
   omissions = 0;
   reorgDepth = 0;
-  /** Two nodes that have different blocks at the height that is to become final. */
+  /** How often two nodes had different blocks at the height that was about to become final. */
   disagreements = 0;
   paused = 0;
   /** Whether the leader has shown in this poll that it has the tip, or which anchors it has replaced. */

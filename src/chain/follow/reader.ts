@@ -25,9 +25,9 @@ export interface ChainReader {
   prepare(follow: Omit<Follow, 'memory'>): Follow;
   /** Reads what is new from this node. */
   follow(poll: Poll, node: Node, withTags: boolean): Promise<ReadResult>;
-  /** Asks the other nodes where they stand, if that is due. Returns whether another node leads now. */
+  /** Asks the other nodes for their heads, if that is due. Returns whether another node leads now. */
   consult(poll: Poll, leader: Node, consultation: Consultation): Promise<boolean>;
-  /** The work after a successful reading, in this order. A node that fails in one part does not stop the next. */
+  /** The checks after a successful reading, in order. If a node fails in one of them, the next one still runs. */
   checks(poll: Poll, leader: Node): readonly (() => Promise<void>)[];
   /** Reads some blocks from before a source was followed. */
   backfill(poll: Poll, node: Node): Promise<void>;

@@ -5,7 +5,7 @@ const WRITE_EVERY_MS = 60_000;
 /** Sources of one step. The next steps store the others. */
 const MAX_WRITTEN = 500;
 
-/** Changed in place: every request counts for every source of the network. */
+/** Writable, because every request changes the counts of every source of the network. */
 type Counted = { -readonly [Name in keyof SourceCost]: SourceCost[Name] };
 
 /** Counts what each source costs: the requests for logs that asked for its logs too, and the logs that nodes sent for it. */

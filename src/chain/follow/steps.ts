@@ -2,12 +2,12 @@ import type { BlockRef, FactChange } from '../../domain/chain/facts.ts';
 import { MAX_STEP_CHANGES } from '../../store/chain/network-store.ts';
 import { positionOf } from './compare.ts';
 
-/** A part of what was read. Its tip is the newest block that it completes, null where it completes none. */
+/** A part of a poll's changes. Its tip is the newest block that it completes; null if it completes no block. */
 export type StepPart = { readonly changes: readonly FactChange[]; readonly tip: BlockRef | null };
 
 /**
- * Cuts changes, in the order of their blocks, into steps. The tip rises at the end of a block alone: where the process ends
- * between two steps, the rest of the block is found again. The last part has no tip of its own: the caller knows how far it read.
+ * Cuts changes, in the order of their blocks, into steps. The tip rises only at the end of a block. If the process
+ * ends between two steps, the next poll finds the rest of the block again. The last part has no tip, because the caller knows it.
  */
 export function cutSteps(changes: readonly FactChange[], most = MAX_STEP_CHANGES): StepPart[] {
   const parts: StepPart[] = [];
@@ -31,7 +31,7 @@ export function cutSteps(changes: readonly FactChange[], most = MAX_STEP_CHANGES
 
 type Block = { readonly at: BlockRef | null; readonly changes: FactChange[] };
 
-/** Changes without a position are a block of their own. */
+/** Groups changes by block. Changes without a position form a separate group. */
 function blocksOf(changes: readonly FactChange[]): Block[] {
   const blocks: Block[] = [];
   for (const change of changes) {

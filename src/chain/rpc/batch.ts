@@ -3,7 +3,7 @@ import { RpcFailure } from './failures.ts';
 
 export type Outcome = { readonly value: unknown } | { readonly failure: RpcFailure };
 
-/** What became of the calls of one batch, each found by the call itself. */
+/** The outcomes of one batch, each found by its call. */
 export class Outcomes {
   constructor(private readonly outcomes: ReadonlyMap<Call<unknown>, Outcome>) {}
 
@@ -16,7 +16,7 @@ export class Outcomes {
     return outcome.value as Result;
   }
 
-  /** Null also where the call failed. */
+  /** The result of the call; null if the call failed. */
   valueOrNull<Result>(call: Call<Result>): Result | null {
     return this.failure(call) === null ? this.value(call) : null;
   }

@@ -1,6 +1,6 @@
 /** A call with the reader of its result. The object itself is the key to its outcome, so that the outcome has a type. */
 export type Call<Result> = {
-  /** Why the call is made, for the metric; `send` sets it. */
+  /** The purpose of the call in the metric. `send` sets it. */
   purpose?: Purpose;
   readonly method: string;
   readonly params: readonly unknown[];

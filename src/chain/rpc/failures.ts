@@ -27,13 +27,13 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 type Details = {
   readonly status?: number;
-  /** Of a JSON-RPC error. */
+  /** The code of a JSON-RPC error. */
   readonly code?: number;
   /** How long the node asked to be left alone. */
   readonly retryAfterMs?: number | null;
 };
 
-/** It has no cause and quotes nothing that the node sent: either may contain the URL, and the URL may contain a key. */
+/** Has no cause, and quotes nothing that the node sent. Either could contain the node's URL, and the URL may contain a key. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly status: number | null;

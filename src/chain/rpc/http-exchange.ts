@@ -42,7 +42,7 @@ export function httpExchange(options: HttpOptions): Exchange {
       signal: connection.signal,
     };
     try {
-      // Raced and not only aborted, because a response may ignore the signal.
+      // A race with the timeout, in addition to the abort, because a response may ignore the signal.
       return await Promise.race([exchange(fetch, url, init, { ...options, maxBytes }), late.promise]);
     } catch (error) {
       connection.abort();
@@ -98,7 +98,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** In seconds or as a date, as in RFC 9110; null where there is none that can be read. */
+/** Reads `retry-after`, in seconds or as a date (RFC 9110). Null if it is absent or invalid. */
 function retryAfterMs(response: Response, nowMs: number): number | null {
   const text = response.headers.get('retry-after');
   if (text === null) return null;

@@ -39,7 +39,7 @@ export type Identity = {
 export type OnCall = (node: string, method: string, purpose: Purpose, outcome: 'ok' | FailureKind) => void;
 
 const CALLS_PER_SECOND = 25;
-/** For calls with small answers to one of several nodes. A node that hangs would delay the poll by ten seconds otherwise. */
+/** Time limit of a call with a small answer, if there are other nodes. With the usual limit, a hanging node delays the poll by ten seconds. */
 const SMALL_CALL_MS = 3_000;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
@@ -102,12 +102,12 @@ export class Node {
     return this.#options.callsPerSecond ?? CALLS_PER_SECOND;
   }
 
-  /** Until it may be asked again; 0 where it may. */
+  /** The time until the node may be asked again; 0 if it may be asked now. */
   get waitMs(): number {
     return Math.max(0, this.#availableAtMs - this.#clock.nowMs());
   }
 
-  /** Rejects where no call succeeded; the failure of a single one of several calls is among the outcomes. */
+  /** Rejects if no call succeeded. If only some calls failed, the outcomes contain their failures. */
   async send(calls: readonly Call<unknown>[], purpose: Purpose = 'other'): Promise<Outcomes> {
     for (const call of calls) call.purpose = purpose;
     try {
@@ -121,7 +121,7 @@ export class Node {
     }
   }
 
-  /** Also for a response that contradicts itself, which only the follower notices. */
+  /** Notes a failure of the node. The follower calls it too, for a response that contradicts itself. */
   noteFailure(failure: RpcFailure): void {
     this.#lastError = failure.kind;
     if (failure.kind === 'too_large') return;
@@ -133,7 +133,7 @@ export class Node {
     this.#availableAtMs = this.#clock.nowMs() + Math.max(backOffMs, failure.retryAfterMs ?? 0);
   }
 
-  /** The blocks that it disagreed with count no more: it is asked again at once. */
+  /** After an operator resumed the network from another block, a node of the wrong chain may be asked again at once. */
   noteNewStart(): void {
     if (this.contact.state !== 'wrong_chain') return;
     this.#failures = 0;
@@ -170,7 +170,7 @@ export class Node {
     const failures = calls.flatMap((call) => failureIn(outcomes.get(call)));
     const [first] = failures;
     if (first === undefined || failures.length < calls.length) return outcomes;
-    // Calls for logs alone may be refused because they ask for too many.
+    // A healthy node may reject calls for logs because they ask for too many.
     const isRefused = failures.every(({ kind }) => kind === 'rpc_error');
     if (isRefused && calls.every(({ method }) => method === 'eth_getLogs')) return outcomes;
     if (failures.every(this.#isRateLimit)) throw new RpcFailure('rate_limited');
@@ -209,7 +209,7 @@ export class Node {
     }
     const probe = await this.#sendAlone([first]);
     const [failure] = failureIn(probe.get(first));
-    // An unreadable answer is a failure: a node that sometimes sends garbage does not refuse batches.
+    // A node that answers the single call, even with an error, rejects the batch. Garbage or a rate limit proves nothing about batches.
     if (failure !== undefined && (failure.kind !== 'rpc_error' || this.#isRateLimit(failure))) throw failure;
     if (failure === undefined) this.#batch.noteRefusal(part.length);
     return new Map([...outcomes, ...probe]);

@@ -45,7 +45,7 @@ export class Nodes {
     return null;
   }
 
-  /** Another node for a second opinion, each in its turn; null where there is none to ask now. */
+  /** Another node for a second opinion. The nodes take turns; null if none can be asked now. */
   second(first: Node): Node | null {
     for (let step = 0; step < this.nodes.length; step++) {
       const node = this.nodes[this.#second++ % this.nodes.length];

@@ -21,7 +21,7 @@ export class RateLimit {
     this.#atMs = clock.nowMs();
   }
 
-  /** Resolves when so many calls may start, in the order of the callers. A batch of more than a second's calls leaves a debt. */
+  /** Resolves when the given number of calls may start, in the order of the callers. A batch of more than a second's calls leaves a debt. */
   take(calls: number): Promise<void> {
     this.#queue = this.#queue.then(() => this.#take(calls));
     return this.#queue;

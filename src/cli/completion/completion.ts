@@ -12,10 +12,12 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const 
 >;
 type Shell = keyof typeof SCRIPTS;
 
-const NOTE = `Load the script in the file that your shell reads at its start:
-  bash  source <(paybell completion bash)     in ~/.bashrc
-  zsh   source <(paybell completion zsh)      in ~/.zshrc, after compinit
-  fish  paybell completion fish | source      in ~/.config/fish/config.fish`;
+const NOTE = [
+  'Load the script in the file that your shell reads at its start:',
+  '  bash  source <(paybell completion bash)     in ~/.bashrc',
+  '  zsh   source <(paybell completion zsh)      in ~/.zshrc, after compinit',
+  '  fish  paybell completion fish | source      in ~/.config/fish/config.fish',
+].join('\n');
 
 /** `loadAll` gives the program with all commands: the one that runs has this command only. */
 export function addCompletion(program: Command, loadAll: () => Promise<Command>): void {

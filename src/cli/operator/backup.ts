@@ -42,9 +42,11 @@ async function backUp(file: string, { withoutKey, json }: BackupOptions): Promis
 }
 
 function postgresAdvice(file: string): string {
-  return `nothing was written: the store is PostgreSQL. Back it up with
-        pg_dump --format=custom --file=${file} "$DATABASE_URL"
-      and restore it into an empty database with
-        pg_restore --no-owner --dbname="$DATABASE_URL" ${file}
-      SECRET_KEY is not in the backup: keep it elsewhere, or the signing secrets cannot be read.`;
+  return [
+    'nothing was written: the database is PostgreSQL. Back it up with',
+    `        pg_dump --format=custom --file=${file} "$DATABASE_URL"`,
+    '      and restore it into an empty database with',
+    `        pg_restore --no-owner --dbname="$DATABASE_URL" ${file}`,
+    '      Store SECRET_KEY elsewhere: the backup does not contain it, and nothing else decrypts the signing secrets.',
+  ].join('\n');
 }

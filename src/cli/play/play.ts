@@ -9,6 +9,7 @@ import { addServerOptions, openSession, type ServerOptions } from '../server/ses
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
 import { DECIMAL_AMOUNT } from './decimals.ts';
+import { waitUntilSent } from './original-sent.ts';
 import type { ScenarioEvent } from './scenario-writer.ts';
 import {
   SCENARIO_MEANINGS,
@@ -19,7 +20,6 @@ import {
   writeScenario,
 } from './scenarios.ts';
 import { sendTimesMs, sleepUntil, startSecond } from './timing.ts';
-import { untilTold } from './told.ts';
 
 /** A day in a tenth of a second: three months in nine seconds. */
 const DEFAULT_SPEED = 864_000;
@@ -73,7 +73,7 @@ async function run(name: ScenarioName, options: Options): Promise<void> {
   let unmatched = 0;
   for (const [index, event] of events.entries()) {
     if (client !== null) await sleepUntil(times[index] ?? startMs);
-    if (client !== null && event.event === RETRACTION) await untilTold(client, event.retracts.eventId);
+    if (client !== null && event.event === RETRACTION) await waitUntilSent(client, event.retracts.eventId);
     const deliveries = client === null ? null : (await client.events.publish(event)).deliveries;
     // A retraction goes to the receivers of the original, and there may be none.
     if (deliveries === 0 && event.event !== RETRACTION) unmatched++;

@@ -9,7 +9,7 @@ import { AttemptFailure } from './errors.ts';
 import { EgressTunnels } from './proxy.ts';
 import type { HttpResponse } from './response-parser.ts';
 
-/** One request as it goes over the wire. Nothing is resolved, followed or added after this. */
+/** One request, as the client sends it: it resolves no name, follows no redirect and adds no header. */
 export type HttpRequest = {
   /** A connection never serves two entities: what one of them makes its receiver send could be read as the other's response. */
   readonly entityId: string;

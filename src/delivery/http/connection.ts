@@ -29,7 +29,7 @@ const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
 export type ConnectionOwner = {
   /** The connection is ready for another request. */
   readonly onFree: (connection: Connection) => void;
-  /** Bytes arrived that belong to none of the responses. */
+  /** Bytes arrived that do not belong to a response. */
   readonly onSurplus: () => void;
   readonly onClosed: (connection: Connection) => void;
 };
@@ -101,7 +101,7 @@ type Transport = { port: number; localAddress?: string } | { socket: Socket };
 
 function secure({ address: host, serverName }: Peer, { context }: Route, transport: Transport): Socket {
   return connectTls({
-    // Also over a tunnel, because the certificate of a receiver without a name has to be for its address.
+    // Set even over a tunnel: a receiver without a name needs a certificate for its address, and TLS compares it with `host`.
     host,
     ...transport,
     servername: serverName ?? '',

@@ -43,7 +43,7 @@ export class Deadline {
 /** Thousands of requests that started together also time out together, and other work has to run in between. */
 const MAX_EXPIRED_AT_ONCE = 32;
 
-/** Deadlines of one length, which end in the order in which they started, so that one timer serves all of them. */
+/** Deadlines of the same length. They end in the order of their start, so that one timer serves all of them. */
 export class Deadlines {
   readonly #running = new Set<Deadline>();
   #timer: Timer | null = null;
@@ -61,7 +61,7 @@ export class Deadlines {
   clear(deadline: Deadline): void {
     this.#running.delete(deadline);
     if (this.#running.size > 0 || this.#timer === null) return;
-    // The timer would keep the process alive.
+    // Without deadlines, the timer would only keep the process alive.
     clearTimeout(this.#timer);
     this.#timer = null;
   }

@@ -21,7 +21,7 @@ type Target = { readonly address: string; readonly port: number };
  * given the name of the host, the proxy would look it up again and could find another address.
  */
 export class EgressTunnels {
-  /** A proxy that has responded to one request is not what another one waits for. */
+  /** If the proxy has responded to another request since, a request that times out waits for its receiver, not for the proxy. */
   #lastResponseMs = Number.NEGATIVE_INFINITY;
   readonly name: string;
 
@@ -110,6 +110,6 @@ function readAnswer(head: string): boolean | AttemptFailure {
   if (status === 407) return new AttemptFailure('proxy_credentials', '407');
   if (GATEWAY_STATUSES.includes(status)) return new AttemptFailure('unreachable', `proxy ${status}`);
   if (status < 200 || status > 299) return new AttemptFailure('proxy_refused', `${status}`);
-  // A receiver waits for the request, so bytes after the head mean that the connection cannot be trusted.
+  // A receiver sends nothing before the request. Bytes after the proxy's head therefore show a connection that cannot be trusted.
   return end + END_OF_HEAD.length === head.length || new AttemptFailure('proxy_bad_response');
 }

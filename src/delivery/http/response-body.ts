@@ -3,7 +3,7 @@ import { badResponse } from './errors.ts';
 const NOTHING = Buffer.alloc(0);
 
 export interface BodyReader {
-  /** The bytes after the body, once the body is complete. Reads no further when more is stored than is read of a body. */
+  /** Returns the bytes after the body once the body is complete. Null before, and once `BODY_MAX_BYTES` are stored: it reads no more. */
   read(bytes: Buffer): Buffer | null;
 }
 
@@ -27,7 +27,7 @@ export class PlainBody implements BodyReader {
   }
 }
 
-/** In a head, or as a trailer. A space in or after the name, a bare CR, a bare LF and a folded line do not match. */
+/** A field of a head or of a trailer. A space in or after the name, a bare CR, a bare LF and a folded line do not match. */
 export const FIELD_LINE = /^[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*$/;
 /** The size, and chunk extensions, which are ignored. */
 const CHUNK_LINE =
@@ -112,7 +112,7 @@ export class StoredBody {
   /** Size of the whole body so far. */
   bytes = 0;
   readonly #parts: Buffer[] = [];
-  /** How many of the parts are copies. */
+  /** How many of `#parts` are copies, and not views of a larger buffer. */
   #copied = 0;
 
   /** Whether as much has come as is read of a body. */

@@ -51,7 +51,7 @@ export class ResponseParser {
     return this.#hasSurplus;
   }
 
-  /** The response, once it is complete or exceeds what is read of it. */
+  /** Returns the response once it is complete, or longer than the part that Paybell reads. Null before. */
   read(bytes: Buffer): HttpResponse | null {
     const rest = this.#head === null ? this.#readHeads(bytes) : bytes;
     if (rest === null || this.#head === null || this.#body === null) return null;
@@ -161,7 +161,7 @@ function parseHead(text: string): Head {
   const kept = { status, retryAfter, headers };
   if (!isBodiless(status)) return { ...kept, keepsAlive: !closes && body !== 'until close', body };
 
-  // A receiver that announces a body which the status rules out may send it, and it would precede the next response.
+  // The status excludes a body. If the receiver announces one, it may send it, and its bytes would come before the next response.
   const announcesBody = body !== 'until close' && body !== 0;
   if (status < 200 && (announcesBody || closes)) throw badResponse('malformed informational response');
   return { ...kept, keepsAlive: !closes && !announcesBody, body: 0 };
@@ -202,7 +202,7 @@ function bodyEnd({ 'transfer-encoding': encoding, 'content-length': length }: Fi
   }
   if (length === undefined) return 'until close';
   const digits = LENGTH.exec(length)?.[1];
-  // A list of lengths too, even of equal ones.
+  // Rejects a list of lengths too, even if they are equal.
   if (digits === undefined) throw badResponse('malformed length');
   return Number(digits);
 }

@@ -21,7 +21,7 @@ export type ClockStepOptions = {
 /**
  * Detects that the database's clock was set back, and brings forward the due times that would otherwise be reached only
  * when the clock has caught up. The first check also covers a step that happened while no instance was running. The auditor
- * finds the others: two steps between two checks, and a transaction that read the clock before a step and committed after.
+ * repairs the cases that this misses: two steps between two checks, and a transaction that committed after a step.
  */
 export class ClockStepDetector {
   readonly #monotonicMs: () => number;

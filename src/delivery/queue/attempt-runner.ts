@@ -74,7 +74,7 @@ export class AttemptRunner {
     }
   }
 
-  /** For deliveries that are reserved, and committed while the process was already stopping. */
+  /** Releases the slots and the claims of deliveries that were committed while the process was already stopping. */
   reject(deliveries: readonly Claimed[]): void {
     const slots = Map.groupBy(deliveries, ({ destination }) => destination);
     this.cancel(new Map([...slots].map(([destination, held]) => [destination, held.length])));

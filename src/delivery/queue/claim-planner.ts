@@ -42,8 +42,8 @@ type Slots = Pick<
  *   planned        a claim for it is being made                   → waiting if it may have more, else gone
  *   planned again  the same, and more has become due since        → waiting
  *
- * If a destination without deliveries here is refused a slot, it stays in its ring: no attempt of its own would bring
- * it back. The end of any attempt does, see `noteReleased`. A destination that only other instances send to has no
+ * If a destination without deliveries in this process gets no slot, it stays in its ring, because no attempt to it would
+ * bring it back. The end of any attempt does, see `noteReleased`. A destination that only other instances send to has no
  * state here.
  */
 type Place = 'waiting' | 'full' | 'paced' | 'planned' | 'planned again';

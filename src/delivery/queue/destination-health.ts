@@ -14,13 +14,13 @@ const QUEUE_CAPS = 31;
 /** How much the latest attempt counts in the typical duration. */
 const WEIGHT_OF_LATEST = 0.2;
 
-/** The meaning of an attempt for its destination as a whole. `other` has none. */
+/** The result of an attempt as a sign of its destination's health. `other` counts neither for nor against it. */
 export type AttemptResult = 'success' | 'unhealthy' | 'other';
 
-/** `proven`: the last attempt that said anything succeeded. `untried`: there was none. `failing`: it failed. */
+/** By the last attempt that was not `other`: `proven` after a success, `failing` after a failure, `untried` if there was none. */
 export type HealthClass = 'proven' | 'untried' | 'failing';
 
-/** Shared by all destinations of a process, because it changes with the number of instances. */
+/** One mutable object for all destinations of a process, because the cap changes with the number of instances. */
 export type DestinationLimit = { cap: number };
 
 /**

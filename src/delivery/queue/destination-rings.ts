@@ -7,7 +7,7 @@ type Turn = { readonly entityId: string; readonly destinations: Fifo<Destination
 
 /**
  * Entities take turns, and so do the destinations of each: an entity with 5,000 destinations delays another by one.
- * Every other turn goes to an entity that has just joined, which so need not wait for all that have waited before.
+ * Every other turn goes to an entity that has just joined, so that it does not wait behind all others.
  */
 class Ring {
   readonly #turns = new Map<string, Turn>();

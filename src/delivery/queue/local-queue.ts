@@ -151,7 +151,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return this.#pausedUntilMs === 0 ? 0 : Math.max(0, this.#pausedUntilMs - this.#nowMs());
   }
 
-  /** This machine has no room for more connections: to the destination, or to any. */
+  /** Pauses a destination, or all destinations (null), because this machine cannot open more connections to it. */
   pause(destination: DestinationKey | null, ms: number): void {
     const untilMs = this.#nowMs() + ms;
     if (destination === null) this.#pausedUntilMs = untilMs;
@@ -184,11 +184,11 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     this.#fit(state);
   }
 
-  /** The delivery that a reservation was made for is committed. */
+  /** Turns a reservation into a queued delivery, after the commit of the delivery. */
   enqueue(delivery: Delivery): void {
     const { destination } = delivery;
     const state = this.#stateOf(destination);
-    // Before anything is changed, so that those that have a place are sent.
+    // Checked before any change, so that deliveries with a reservation are still sent.
     if (state.reserved === 0) throw new Error(`the slots of ${destination} do not add up: no place is reserved`);
     state.reserved--;
     state.queue.push({ delivery, sinceMs: this.#nowMs() });

@@ -14,7 +14,7 @@ export type Capacity = {
   readonly slots: number;
   /** How many deliveries may be held beyond these. */
   readonly queuePlaces: number;
-  /** The size of all deliveries that are queued or in flight. Only reserved deliveries can exceed it. */
+  /** Limit on the size of the deliveries that are queued or in flight. Reserved deliveries may exceed it. */
   readonly bytes: number;
 };
 
@@ -36,8 +36,8 @@ export function noUse(): EntityUse {
 /**
  * Divides the capacity of this process between entities and health classes.
  *
- * Every limit is relative to the capacity that is free at the moment (a dynamic threshold). One busy entity may use
- * most of it, a crowd leaves less to each of its members, and some remains for an entity that uses nothing yet. No
+ * Every limit is relative to the capacity that is free at the moment (a dynamic threshold). A single busy entity
+ * may use most of it. Many busy entities get less each, and some capacity remains for an entity that uses none yet. No
  * limit is below one slot, so that every destination makes progress with any capacity.
  */
 export class SlotShares {

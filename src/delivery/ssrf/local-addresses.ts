@@ -5,8 +5,8 @@ import { canonicalAddress } from '../../domain/ip-address.ts';
 const READ_EVERY_MS = 5_000;
 
 /**
- * The addresses of this machine. A public one among them is as dangerous as loopback, because a request to it does not
- * pass the firewall that protects the ports behind it.
+ * The addresses of this machine. Its public addresses are as dangerous as loopback, because a request from this machine to them
+ * bypasses its firewall.
  */
 export function localAddresses(nowMs: () => number): () => ReadonlySet<string> {
   let addresses: ReadonlySet<string> = new Set();

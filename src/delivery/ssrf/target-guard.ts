@@ -59,7 +59,7 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
 
   const check = (addresses: readonly string[]): GuardedTarget => {
     if (addresses.length === 0) return { ok: false, error: 'dns' };
-    // All of them, because a name that also has a public address would otherwise lead to a private one.
+    // Every address must be allowed. Otherwise, a name with a public and a private address could lead to the private one.
     const areAllowed = allowInsecureTargets || addresses.every(isAllowed);
     return areAllowed ? { ok: true, addresses } : { ok: false, error: 'blocked_address' };
   };

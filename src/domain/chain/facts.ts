@@ -12,7 +12,7 @@ import type { Votes } from './witnesses.ts';
  * |             |                                                     | `lost`: its block is gone; `final`: it cannot go       |
  * |             |                                                     | `retracted`: most nodes deny that its block has it     |
  * | `lost`      | its block is gone, and it may be back soon          | `moved`: seen again; `retracted`: not back in time     |
- * | `retracted` | everyone who was told of it is told that it is gone | `again`: seen once more, with the next revision        |
+ * | `retracted` | every receiver that may have the event gets a retraction | `again`: seen once more, with the next revision     |
  * | `final`     | its block is below finality                         | `lost`, only where an operator resumes a halted network |
  */
 export type FactState = 'waiting' | 'seen' | 'lost' | 'retracted' | 'final';

@@ -5,7 +5,7 @@
 
 /**
  * The least number of blocks between a claim and the head of its claimant. A smaller distance is not credible on that network.
- * `docs/chain.md` has the source of each value.
+ * `docs/networks.md` has the source of each value.
  */
 const LEAST_DEPTHS: ReadonlyMap<number, number> = new Map([
   [1, 32],

@@ -21,7 +21,7 @@ import { readFinalities, readWanted } from './wanted.ts';
 /**
  * One step of a network, in one transaction under the token of its holder: facts with their history, the events that they
  * lead to, and how far the network was read. The events wait in `fact_events` until they are accepted (`fact-events.ts`),
- * so that a crash between the two loses nothing and tells nothing twice.
+ * so that a crash between the two loses no event and publishes none twice.
  */
 
 const beforeColumns = networkTable.pick([
@@ -40,7 +40,7 @@ const beforeColumns = networkTable.pick([
   'tipS',
 ]);
 
-/** Returns false, and writes nothing, where another instance holds the network now. */
+/** Returns false, and writes nothing, if another instance now holds the network. */
 export function commitStep(db: Database, lease: Lease, step: Step): Promise<boolean> {
   const { networkId, token } = lease;
   return db.transaction(async (queries) => {
@@ -91,7 +91,7 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
   });
 }
 
-/** Those that have come to where they stand, with every finality that they have there; and those that the levels passed. */
+/** The facts that reach a finality in this step: placed facts with every finality of their block, and facts that the risen levels cover. */
 async function readAllReached(
   queries: Queries,
   networkId: number,
@@ -146,19 +146,19 @@ async function publish(
   { reached, retracted, levels, nowMs, tip }: Found,
 ): Promise<void> {
   const { networkId } = outbox;
-  const told = publishable(reached);
+  const toPublish = publishable(reached);
   const passed = tip.timestampS === null ? [] : await findPassed(queries, networkId, tip.number, tip.timestampS);
   const ofInvoices = retracted.filter(({ invoiceId }) => invoiceId !== null);
-  const facts = [...told.map(({ fact }) => fact), ...ofInvoices];
+  const facts = [...toPublish.map(({ fact }) => fact), ...ofInvoices];
   if (facts.length + passed.length === 0) return;
   const entityIds = new Set([...facts, ...passed].map(({ entityId }) => entityId));
   const wanted = await readWanted(queries, networkId, [...entityIds]);
   const symbols = await readSymbols(queries, networkId, [...facts, ...passed]);
   const telling = { networkId, head: levels.head, nowMs, wanted, symbols };
-  tellReached(outbox, told, telling);
+  tellReached(outbox, toPublish, telling);
   await publishInvoices(queries, outbox, {
     ...{ ...telling, levels, passed },
-    ...{ reached: told, retracted: ofInvoices, tip: tip.number },
+    ...{ reached: toPublish, retracted: ofInvoices, tip: tip.number },
   });
 }
 
@@ -230,7 +230,7 @@ async function writeNetwork(
   { head, safe, final }: Levels,
   { nextNo, nowMs, headChangedAtMs, trouble, tipS }: Written,
 ): Promise<void> {
-  // Without a tip, the block that an operator has resumed from is still the one to read on after.
+  // A step without a tip keeps the stored number: after a resume, the network is read from the operator's block.
   await queries.send(
     `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12, head_s = $13, head_changed_at_ms = $14,

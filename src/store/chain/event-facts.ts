@@ -1,7 +1,7 @@
 import { storedTransactionId } from '../../domain/chain/families/families.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 
-/** Which events belong to which facts. A held event has the number in its fact, and any other event in `fact_events`. */
+/** Finds the facts of events. The number of a held event is in its fact, and the number of any other event in `fact_events`. */
 
 /** The fact that an event is about; null for an event that no network proves, such as an event of an invoice itself. */
 export async function findFactOfEvent(

@@ -102,7 +102,8 @@ export async function writeChanges(
     const isEntry = change.change !== 'judged' || !isSameStanding;
     const history = isEntry ? withEntry(row.history, { ...moved, atMs: moment.nowMs }) : row.history;
     const next = { ...moved, seenRevision, history };
-    // No log tells that the transaction of a held event is in a block again. A transaction that failed for good never is.
+    // Nodes are asked again for the transaction of a retracted held event, because no log shows that it is back in a block. A
+    // transaction that failed in a final block cannot come back.
     const isAsked = change.change === 'retracted' && row.state === 'lost' && row.eventNo !== null;
     const lostAtHead = change.change === 'lost' ? change.lostAtHead : null;
     await updateFact(queries, next, { lostAtHead, nextAskBlock: isAsked ? 0 : null }, moment.nowMs);
@@ -216,7 +217,7 @@ const NEW_FACT = factTable.bulkInsertion([
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 
-/** One that is there already stays as it is. Returns those that were not. */
+/** Leaves a stored fact as it is. Returns the facts that were new. */
 async function insertFacts(
   queries: Queries,
   dialect: Dialect,
@@ -285,7 +286,7 @@ function newRow(
   };
 }
 
-/** The amount that the payer owes, so that paying in parts gains nothing. */
+/** The amount of the invoice, and not of the payment. Rules by amount compare it, so that payments in parts get no lower finality. */
 function expectedAmount({ invoice }: FoundFact): string | null {
   const decimal = invoice === undefined ? null : parseDecimal(invoice.amount);
   return decimal === null ? null : amountKey(decimal);

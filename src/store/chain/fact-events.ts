@@ -28,8 +28,8 @@ import { invoiceEventId, isInvoiceSubject } from './invoices/payload.ts';
 import { factEventId } from './publish/fact-payload.ts';
 
 /**
- * Accepts the events that facts have led to, in their order and each once: the transaction that accepts an event notes its
- * number, and an id that was accepted before a crash is found again.
+ * Accepts the events of facts in order, each once. The transaction that accepts an event also stores its number. After a crash,
+ * acceptance finds the event by its id.
  */
 
 const EVENTS_PER_STEP = 200;
@@ -52,21 +52,21 @@ type WaitingEvent = RowOf<typeof waitingColumns>;
 
 export type FactEventOptions = {
   readonly acceptQueue: AcceptQueue;
-  /** Whether the entity has no room for more: its events wait, and those of others go on. */
+  /** Whether the entity's backlog or storage is full. Its events then wait, and other entities continue. */
   readonly isFull: (entityId: string) => Promise<boolean>;
   readonly firstDelayMs: number;
-  /** Tasks for the fan-out job were added. */
+  /** Called after a transaction has added tasks for the job. */
   readonly onTask: () => void;
-  /** A held event waits for the end of a task, which no commit of the network tells of: it is to be tried again soon. */
+  /** A held event waits for the end of a task. No commit of the network announces that end, so the caller must try again soon. */
   readonly onWaiting?: () => void;
 };
 
-/** An event that was about to be accepted is not to be told any more: a reorganisation has undone its fact meanwhile. */
-class TakenBack extends Error {
-  override readonly name = 'TakenBack';
+/** A reorg has undone the fact of an event since the event was read, so the event must not be accepted. */
+class FactUndoneError extends Error {
+  override readonly name = 'FactUndoneError';
 }
 
-/** A held event cannot be released before another task of it has ended: the events of its entity wait, those of others go on. */
+/** A held event cannot be released before its current task ends. The events of its entity wait, and other entities continue. */
 class TaskPending extends Error {
   override readonly name = 'TaskPending';
 
@@ -78,7 +78,7 @@ class TaskPending extends Error {
 /** Accepts the first events that wait. Returns how many it has accepted; none means that nothing is left for now. */
 export async function acceptFactEvents(db: Database, networkId: number, options: FactEventOptions): Promise<number> {
   const passedOver: string[] = [];
-  // Each entity that has to wait is passed over once, and each event that was taken back is not there the next time.
+  // The loop ends: it passes over each waiting entity once, and the next read finds no event whose fact was undone.
   for (;;) {
     const waiting = await readWaiting(db, networkId, passedOver);
     if (waiting.length === 0) return 0;
@@ -91,7 +91,7 @@ export async function acceptFactEvents(db: Database, networkId: number, options:
       if (error instanceof TaskPending) {
         passedOver.push(error.entityId);
         options.onWaiting?.();
-      } else if (!(error instanceof TakenBack)) throw error;
+      } else if (!(error instanceof FactUndoneError)) throw error;
     }
   }
 }
@@ -173,34 +173,37 @@ function idOf({ factId, revision, event, finality }: WaitingEvent): string {
   return isInvoiceSubject(factId) ? invoiceEventId(factId, event) : factEventId(factId, revision, event, finality);
 }
 
-/** What retention has removed meanwhile, or another retraction was faster with, is not told. */
+/**
+ * Stores the numbers of accepted events. Deletes the rows whose acceptance failed: retention had removed the original, or another
+ * retraction came first.
+ */
 async function noteAccepted(
   queries: Queries,
   { dialect }: Database,
   events: readonly WaitingEvent[],
   results: readonly unknown[],
 ): Promise<void> {
-  const isUntold = (index: number) => {
+  const isRejected = (index: number) => {
     const result = results[index];
     return result instanceof DomainError && result.kind !== 'event_conflict';
   };
-  for (const chunk of chunks(events.filter((_, index) => isUntold(index)))) {
+  for (const chunk of chunks(events.filter((_, index) => isRejected(index)))) {
     const keys = `(entity_id, fact_id, revision, event, finality) in (values ${valuesList(chunk.length, KEY_TYPES.length)})`;
     await queries.run(`delete from fact_events where ${keys}`, chunk.flatMap(keyOf));
   }
-  for (const chunk of chunks(events.filter((_, index) => !isUntold(index)))) {
+  for (const chunk of chunks(events.filter((_, index) => !isRejected(index)))) {
     const types = [...KEY_TYPES, 'bigint', dialect.uuid];
     const numbers = await readNumbers(queries, dialect, chunk);
     // An event that was made again since has another place in the order, and other bytes.
     const noted = await queries.run(
-      `with told (entity_id, fact_id, revision, event, finality, no, event_no) as
+      `with accepted (entity_id, fact_id, revision, event, finality, no, event_no) as
          (values ${valuesList(chunk.length, types.length, 0, types)})
-       update fact_events set body = null, event_no = told.event_no from told where fact_events.entity_id = told.entity_id and fact_events.fact_id = told.fact_id
-         and fact_events.revision = told.revision and fact_events.event = told.event
-         and fact_events.finality = told.finality and fact_events.no = told.no`,
+       update fact_events set body = null, event_no = accepted.event_no from accepted where fact_events.entity_id = accepted.entity_id and fact_events.fact_id = accepted.fact_id
+         and fact_events.revision = accepted.revision and fact_events.event = accepted.event
+         and fact_events.finality = accepted.finality and fact_events.no = accepted.no`,
       chunk.flatMap((one) => [...keyOf(one), one.no, numbers.get(nameOf(dialect, one)) ?? null]),
     );
-    if (noted < chunk.length) throw new TakenBack();
+    if (noted < chunk.length) throw new FactUndoneError();
   }
 }
 
@@ -210,7 +213,7 @@ function nameOf(dialect: Dialect, event: WaitingEvent): string {
   return `${dialect.hexOf(entityKey(dialect, event.entityId))} ${dialect.hexOf(eventIdKey(dialect, idOf(event)))}`;
 }
 
-/** The numbers under which events were accepted; by a statement of its own, because Citus has facts and events on different servers. */
+/** Reads the numbers of accepted events. A separate statement, because Citus has facts and events on different servers. */
 async function readNumbers(
   queries: Queries,
   dialect: Dialect,
@@ -287,5 +290,5 @@ async function release(
   };
   await startEventTask(queries, dialect, { kind: 'release', ...task });
   const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
-  if (noted === 0) throw new TakenBack();
+  if (noted === 0) throw new FactUndoneError();
 }

@@ -61,8 +61,8 @@ export async function alertStep(tools: StepTools, task: Task): Promise<Progress 
 }
 
 /**
- * A source that brings more than the network's follower can take; the others go on. Returns false where another instance holds
- * the network now. What a crash leaves out is found again by the next poll.
+ * Pauses sources that produce more logs than the network's follower can process; the other sources continue. Returns false if
+ * another instance now holds the network. After a crash, the next poll finds the remaining sources again.
  */
 export async function pauseSources(
   db: Database,

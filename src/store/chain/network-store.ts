@@ -53,7 +53,7 @@ export type FollowedSource = SourceKey & {
   readonly contract: string;
   /** The first topic of its logs. */
   readonly topic: string;
-  /** For each topic of a log, `topic` being the first, the values that the source takes; null, or absent, where it takes any. */
+  /** For each topic of a log, `topic` being the first, the values that the source takes. Null or absent if it takes any value. */
   readonly topics?: readonly (readonly string[] | null)[];
   readonly definition: SourceDefinition;
   readonly fromBlock: number;
@@ -101,7 +101,7 @@ export function versionsOf(source: FollowedSource): readonly FollowedSource[] {
   return [...versions, { ...source, fromBlock: appliesFrom ?? fromBlock, earlier: [] }];
 }
 
-/** The right to follow a network until another instance takes it, with what is known of the network. */
+/** The right to follow a network until another instance takes it, with the stored state of the network. */
 export type Lease = {
   readonly networkId: number;
   /** Counts the holders, so that a late one cannot write. */
@@ -111,7 +111,7 @@ export type Lease = {
   readonly sources: readonly FollowedSource[];
   /** The number of the last change of an address book on the network. */
   readonly bookRevision?: number;
-  /** The first block to read where there is no tip; null begins at the head. */
+  /** The first block to read if there is no tip; null begins at the head. */
   readonly startBlock: number | null;
   /** Facts whose block is gone, at most 1,000. */
   readonly lost: readonly StoredFact[];
@@ -180,7 +180,7 @@ export type LogLimit = {
   readonly untilMs: number | null;
 };
 
-/** How much of a source's own blocks was read: it is done where `nextBlock` is past `lastBlock`. */
+/** How much of a source's own blocks was read: it is done if `nextBlock` is past `lastBlock`. */
 export type BackfillProgress = SourceKey & { readonly nextBlock: number; readonly lastBlock: number };
 
 /** The cost of a source since the last step that stored it. */
@@ -188,7 +188,7 @@ export type SourceCost = SourceKey & { readonly requests: number; readonly logs:
 
 export type AskedFact = FactKey & { readonly isAbsent: boolean };
 
-/** What one poll found, written in one transaction. */
+/** The results of a poll, or of a part of it, written in one transaction. */
 export type Step = {
   readonly tip: BlockRef | null;
   /** The anchors as they are from now on. */
@@ -215,7 +215,7 @@ export type Step = {
   readonly witnessesNeeded: number;
 };
 
-/** What the follower of a network needs of the store. */
+/** The part of the store that the follower of a network uses. */
 export interface FollowerStore {
   /** Takes or renews the lease; null while another instance holds it. */
   lease(networkId: number): Promise<Lease | null>;
@@ -223,11 +223,11 @@ export interface FollowerStore {
   factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]>;
   /** In any state. */
   factsOf(keys: readonly FactKey[]): Promise<StoredFact[]>;
-  /** False where another instance holds the lease now; nothing was written then. */
+  /** Returns false, and writes nothing, if another instance now holds the lease. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;
   /** Queues the next alerts about the network. A task queues the alerts of a halt. */
   queueAlerts(lease: Lease): Promise<void>;
-  /** False where another instance holds the lease now. */
+  /** Returns false if another instance now holds the lease. */
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean>;
 }

@@ -22,12 +22,12 @@ import { retryFlooded } from './sources/pauses.ts';
 import { networkTable } from './tables.ts';
 
 /**
- * Who follows a network, and what its follower has to know. The holder of the lease renews it while it runs; when it is not
- * renewed, the next instance to ask takes it and raises the token, under which the late one can write no more. A lease that
- * has more time left than its length is over too: it is from before the clock was set back.
+ * Leases of networks, and the stored state that a follower starts from. The holder renews its lease while it runs. After the lease
+ * has expired, the next instance that asks takes it and raises the token, so the previous holder can no longer write. A lease with
+ * more time left than `LEASE_MS` counts as expired too: it was set before the clock was set back.
  */
 
-/** Short enough that another instance goes on soon after a crash. */
+/** Short enough that another instance continues soon after a crash. */
 const LEASE_MS = 6_000;
 /** Several times within the lease, so that a slow store does not cost it. */
 export const RENEW_MS = 1_500;
@@ -131,14 +131,14 @@ export class NetworkStore implements FollowerStore {
     return pauseSources(this.db, lease, sources, reason);
   }
 
-  /** A poll may take longer than the lease. Nothing happens where another instance has it. */
+  /** A poll may take longer than the lease. Changes nothing if another instance has the lease. */
   async renew(networkId: number): Promise<void> {
     const { db, holder } = this;
     const sql = `update chains set lease_ms = ${db.dialect.nowMs} + ${LEASE_MS} where network_id = $1 and holder = $2`;
     await db.transaction((queries) => queries.run(sql, [networkId, holder]));
   }
 
-  /** So that another instance goes on at once. */
+  /** Ends the lease, so that another instance continues at once. */
   async release(networkId: number): Promise<void> {
     const sql = 'update chains set lease_ms = 0 where network_id = $1 and holder = $2';
     await this.db.transaction((queries) => queries.run(sql, [networkId, this.holder]));
@@ -170,9 +170,9 @@ async function isWaiting(queries: Queries, networkId: number): Promise<boolean> 
 }
 
 /**
- * Where to begin without a tip. Where how far the network was read has been lost, the facts that are there say it: up to the
- * newest final one every block was confirmed, and those that can still be undone have to be read again. The blocks of the
- * facts in between say nothing, because others may have replaced them since.
+ * The block to begin with if there is no tip. If the network's progress was lost, the stored facts decide. Paybell has confirmed every
+ * block up to the newest final fact. It must read again from there, or from the oldest fact that can still be undone if that is lower.
+ * The blocks of other facts prove nothing, because the network may have replaced them since.
  */
 async function findStart(
   queries: Queries,

@@ -2,7 +2,7 @@ import { type Finality, finalityOf, type Levels, reachedBlock } from '../../doma
 import type { Queries } from '../database/database.ts';
 import { type FactRow, factColumns } from './fact-changes.ts';
 
-/** Facts that reach a finality because the network has gone on, while they have stayed where they are. */
+/** Finds facts that reach a finality because newer blocks have come, and not because the facts have moved. */
 
 /** A fact with the finalities that it has just reached. */
 export type Reached = { readonly fact: FactRow; readonly finalities: Set<string> };
@@ -10,7 +10,7 @@ export type Reached = { readonly fact: FactRow; readonly finalities: Set<string>
 /** The blocks that reach a finality with this step: after `from`, up to `to`. */
 type Window = { readonly finality: string; readonly from: number; readonly to: number };
 
-/** Facts of one step. What is beyond them is reached with the next one. */
+/** Facts of one step. The next step reaches the others. */
 const MAX_FACTS = 2_000;
 
 function windowsOf(finalities: Iterable<string>, before: Levels, now: Levels): Window[] {
@@ -60,7 +60,7 @@ export async function readReached(
     }
   };
   const isCounted = ({ finality }: Window) => typeof finalityOf(finality) === 'number';
-  // Confirmations are counted on beyond finality. What is final has been safe and final before.
+  // Confirmations are counted on beyond finality. A final fact has already reached `safe` and `final`.
   await read(windows.filter(isCounted), `('seen', 'final')`);
   await read(
     windows.filter((window) => !isCounted(window)),
@@ -71,7 +71,7 @@ export async function readReached(
 
 /**
  * How far `safe` or `final` may rise with this step. On some networks they rise by thousands of blocks at once, and one
- * transaction is to stay small.
+ * transaction must stay small.
  */
 export async function boundLevel(
   queries: Queries,

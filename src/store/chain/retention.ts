@@ -11,12 +11,12 @@ const IS_READ_AGAIN = `exists (select 1 from sources s
       or f.block_number >= s.next_block and (s.last_block is null or s.next_block <= s.last_block)))`;
 
 /**
- * Facts that are final or retracted, and older than the retention period. The newest final one of each network stays, and
- * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
- * more. The fact of a held event whose transaction failed has no block, so that it is above none.
+ * Facts that are final or retracted, and older than the retention period. The newest final fact of each network stays, as do all
+ * facts from its block on. Without it, Paybell would read a network whose progress is lost from the beginning, and publish its
+ * payments again. The fact of a held event whose transaction failed has no block, and may go.
  *
- * A fact that still waits goes with its event, without which it leads to nothing. A payment of an invoice stays as long as the
- * invoice, whose state follows from it.
+ * The fact of a held event that still waits is removed with its event. A payment of an invoice stays as long as the invoice, because
+ * the state of the invoice follows from it.
  */
 const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
   and (f.state in ('final', 'retracted') and f.changed_at_ms < $2
@@ -31,7 +31,7 @@ const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
 
 const oldColumns = new Columns({ factId: text('f.id') });
 
-/** Where a store is partitioned by day, events stay until the end of their day. */
+/** If the database is partitioned by day, events stay until the end of their day. */
 export type FactAge = { readonly beforeMs: number; readonly eventsBeforeHex: string };
 
 function ageOf({ dialect }: Database, entityId: string, { beforeMs, eventsBeforeHex }: FactAge): SqlValue[] {

@@ -33,8 +33,8 @@ function jsonValue({ name, kind }: CopiedColumn): string {
 }
 
 /**
- * One text for each row, the same from both engines and different for different rows: a text has its length before it, and no
- * value is written like null.
+ * Makes one text of a row, the same on both engines. Different rows have different texts: each value begins with its length, and no
+ * value looks like null.
  */
 export function canonicalText({ columns }: CopiedTable, engine: Engine): string {
   return columns

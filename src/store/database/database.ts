@@ -7,7 +7,7 @@ export type SqlValue = string | number | null | Uint8Array;
 /** A 16-byte id as the engine stores it: `uuid` on PostgreSQL, a blob on SQLite. Code outside the store never sees one. */
 export type SqlUuid = string | Uint8Array;
 
-/** PostgreSQL returns 64-bit integers as text, SQLite as numbers. `Columns` in `sql.ts` makes numbers of both. */
+/** PostgreSQL returns 64-bit integers as text, SQLite as numbers. `Columns` in `sql.ts` converts both to numbers. */
 export type SqlInteger = number | string;
 
 /** Statements with `$1 … $n`, one text for both engines. */
@@ -117,7 +117,7 @@ export type Dialect = {
   readonly leaseClock: LeaseClock;
   /** Part of the texts of statements, and the same on every engine. The simulator of the tests has smaller ones. */
   readonly limits: TransactionLimits;
-  /** The condition by which a statement names the entity of its rows: ` and q.entity_id = $1`, and nothing on one server. */
+  /** On Citus, the condition that names the entity of a statement's rows, such as ` and q.entity_id = $1`. Empty on one server. */
   readonly ofEntity: (table: string) => string;
   /** Ends a `select` of rows to be changed: rows that another transaction has locked are skipped. */
   readonly skipLocked: string;
@@ -149,8 +149,8 @@ export type Dialect = {
     first: { readonly by: string; readonly limit: number },
   ) => string;
   /**
-   * The same for the rows that an `update … from` or a `delete … using` writes, whose keys are in the columns of a
-   * list. Returns the table to join and the condition. PostgreSQL skips a row that another transaction is changing.
+   * Joins the rows that an `update … from` or a `delete … using` writes to a list that has their keys in its
+   * columns. Returns the table to join and the condition. PostgreSQL skips a row that another transaction is changing.
    * With `skipLocked`, it does not wait for the end of that transaction.
    */
   readonly rowsOf: (

@@ -109,7 +109,7 @@ function readFailing(queries: Queries, entity: SqlUuid, endpointNo: number, nowM
   );
 }
 
-const toldColumns = new Columns({
+const alertedColumns = new Columns({
   entity: uuid('a.entity_id'),
   endpointNo: integer('a.endpoint_no'),
   webhookNo: integer('a.webhook_no'),
@@ -122,30 +122,34 @@ const toldColumns = new Columns({
   postUrl: nullable(text('h.post_url')),
   destination: nullable(text<DestinationKey>('h.destination')),
 });
-type Told = RowOf<typeof toldColumns>;
+type Alerted = RowOf<typeof alertedColumns>;
 
 const OUT_OF_SERVICE = BLOCKED.suspended | BLOCKED.deleted;
 
 /** Returns how many endpoints it has looked at; at most `HEADS_PER_STEP`. */
 export async function alertRecoveredEndpoints(db: Database): Promise<number> {
   const text = (alerts: string, heads: string) =>
-    `select ${toldColumns.list} from ${alerts} a
+    `select ${alertedColumns.list} from ${alerts} a
        left join ${heads} h on h.entity_id = a.entity_id and h.webhook_no = a.webhook_no
      where h.webhook_no is null or h.endpoint_no <> a.endpoint_no or h.generation <> a.generation
        or (h.blocked & ${OUT_OF_SERVICE}) <> 0
        or h.failing_since_ms is null or h.failing_since_ms <> a.failing_since_ms
      order by a.entity_id, a.endpoint_no limit ${HEADS_PER_STEP}`;
-  const changed = await readReachable(db, (reads) => toldColumns.all(reads, text('endpoint_alerts', 'queue_heads')), {
-    tables: ['endpoint_alerts', 'queue_heads'],
-    select: (alerts = '', heads = '') => text(alerts, heads),
-  });
-  for (const told of changed) await endAlert(db, told);
+  const changed = await readReachable(
+    db,
+    (reads) => alertedColumns.all(reads, text('endpoint_alerts', 'queue_heads')),
+    {
+      tables: ['endpoint_alerts', 'queue_heads'],
+      select: (alerts = '', heads = '') => text(alerts, heads),
+    },
+  );
+  for (const alerted of changed) await endAlert(db, alerted);
   return changed.length;
 }
 
-function endAlert(db: Database, told: Told): Promise<void> {
+function endAlert(db: Database, alerted: Alerted): Promise<void> {
   const { dialect } = db;
-  const { entity, endpointNo, webhookNo, failingSinceMs, generation, postUrl, destination } = told;
+  const { entity, endpointNo, webhookNo, failingSinceMs, generation, postUrl, destination } = alerted;
   const unchanged =
     'entity_id = $1 and endpoint_no = $2 and webhook_no = $3 and generation = $4 and failing_since_ms = $5';
   const key = [entity, endpointNo, webhookNo, generation, failingSinceMs];
@@ -160,7 +164,7 @@ function endAlert(db: Database, told: Told): Promise<void> {
       return;
     }
     const removed = await queries.run(`delete from endpoint_alerts where ${unchanged}`, key);
-    if (removed === 0 || !isInService(told) || postUrl === null || destination === null) return;
+    if (removed === 0 || !isInService(alerted) || postUrl === null || destination === null) return;
     await tell(
       queries,
       dialect,
@@ -175,7 +179,7 @@ function endAlert(db: Database, told: Told): Promise<void> {
 }
 
 /** If false, the failures ended by a move, a suspension or a deletion, and not by a success. */
-function isInService({ endpointNo, generation, nowEndpointNo, nowGeneration, blocked }: Told): boolean {
+function isInService({ endpointNo, generation, nowEndpointNo, nowGeneration, blocked }: Alerted): boolean {
   return nowEndpointNo === endpointNo && nowGeneration === generation && ((blocked ?? 0) & OUT_OF_SERVICE) === 0;
 }
 

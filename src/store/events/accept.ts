@@ -216,7 +216,7 @@ async function withoutReceivers(
   }
   const retracted = await findRetracted(queries, dialect, event);
   if (retracted instanceof DomainError) return { ...none, rejected: retracted };
-  return { ...none, deliveries: retracted.told, retracted };
+  return { ...none, deliveries: retracted.possibleReceivers, retracted };
 }
 
 /** Stores the follow-up work of an event as rows of the same commit. */
@@ -335,7 +335,7 @@ export async function insertDeliveries(
   const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
   for (const { entityId, receiver, dueMs, leaseMs, place } of rows) {
     if (place?.isParked === true) continue;
-    // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
+    // A delivery with a lease can be claimed when its lease ends, so its head is due only then.
     const atMs = Math.max(dueMs, leaseMs);
     wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }

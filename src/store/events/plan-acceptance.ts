@@ -79,7 +79,7 @@ export type RetractedEvent = {
   readonly agreementId: string | null;
   readonly transferId: string | null;
   /** How many webhooks may have received it. */
-  readonly told: number;
+  readonly possibleReceivers: number;
 };
 
 export type Incoming = {
@@ -129,7 +129,7 @@ export type Moment = {
   nowMs: number;
   /** The lease of directly dispatched deliveries. */
   leaseMs: number;
-  /** The same moment by the clock of this process, from which latency is measured. */
+  /** The time of acceptance by the clock of this process, for the measurement of latency. */
   acceptedAtMs: number;
   /** The end of these leases by the monotonic clock of this process. */
   leaseEndsMs: number;

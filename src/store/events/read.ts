@@ -173,8 +173,8 @@ function isWhole({ nos, event, networkId, sinceMs, untilMs }: Scope): boolean {
 }
 
 /**
- * A counter or an index has all events without deliveries, and few of them may get some: asking each of them takes ten times
- * as long.
+ * Counts the events without deliveries, along a counter or an index, and subtracts the few that may still get some. Checking each
+ * event takes ten times as long.
  */
 async function countUnmatched(queries: Queries, dialect: Dialect, given: Scope): Promise<number> {
   const scope: Scope = { ...given, match: 'undelivered' };

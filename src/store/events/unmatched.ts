@@ -13,7 +13,7 @@ import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts'
 /** As the partial index `events_unmatched` has it, so that a list reads no other events. */
 export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`;
 
-const IS_TO_BE_TOLD =
+const HAS_UNPUBLISHED_EVENT =
   'exists (select 1 from fact_events e where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)';
 
 /** A webhook can count more confirmations than it takes to be final. Rules by amount count with their most confirmations. */
@@ -68,7 +68,7 @@ function waitingEvents(dialect: Dialect, entityId: string, parameters: Parameter
     entity,
     tasks: `select t.event_no from tasks t where t.entity_id = ${entity} and t.event_no is not null`,
     held: `select f.event_no from facts f where f.entity_id = ${owner} and f.event_no is not null
-      and (f.state <> 'final' or ${IS_TO_BE_TOLD} or ${IS_COUNTED_ON})`,
+      and (f.state <> 'final' or ${HAS_UNPUBLISHED_EVENT} or ${IS_COUNTED_ON})`,
   };
 }
 

@@ -99,7 +99,7 @@ export type Reported = 'reported' | 'no session' | 'no request' | 'used';
 
 const TOKEN = /^[0-9a-f]{32}$/;
 
-/** A result ends its request, whatever it says. */
+/** Stores the result of a request and ends the request, even if the result is a failure. */
 export function reportResult(
   db: Database,
   session: SessionKey,

@@ -40,7 +40,7 @@ export type DayScope = {
 const EVENTS_PER_STEP = 100;
 /** The lines are sorted in memory. */
 const MAX_EVENTS = 200_000;
-/** Limit on the combinations of network, event kind and token. If every payload has another token, sums are useless. */
+/** Limit on the combinations of network, event kind and token. More combinations than these would be no useful sums. */
 const MAX_TOTALS = 1_000;
 
 const eventColumns = new Columns({

@@ -90,7 +90,7 @@ export class StatsRecorder {
         const kept = error instanceof StoreUnavailableError;
         this.log.warn({ err: error, kept, rows: part.length }, 'could not write statistics');
         if (kept) return;
-        // The store rejects something in them and always will, so they are dropped and the others are written.
+        // The database would reject these rows every time. They are dropped, so that the others are written.
         this.dropped.inc(part.length);
       }
       this.#rows.splice(0, part.length);

@@ -40,7 +40,7 @@ const ENTITIES_PER_LOOK = 1_000;
 
 const dueColumns = new Columns({ entity: uuid('entity_id'), firstMs: integer('min(wait_ms)') });
 
-/** The entities that have a task whose time has come, longest waiting first. */
+/** Entities with a due task. The entity that has waited longest comes first. */
 export async function findDueEntities(db: Database): Promise<SqlUuid[]> {
   const text = (tasks: string) => `select ${dueColumns.list} from ${tasks} where wait_ms <= ${db.dialect.nowMs}
     group by entity_id order by min(wait_ms), entity_id limit ${ENTITIES_PER_LOOK}`;

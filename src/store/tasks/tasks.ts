@@ -56,7 +56,7 @@ export type StepTools = {
   readonly nowMs: number;
   /** The step made deliveries to these destinations. */
   readonly noteMade: (destinations: readonly DestinationKey[]) => void;
-  /** Deliveries to these destinations became due. */
+  /** Tells the engine that deliveries to these destinations became due. */
   readonly noteDue: (destinations: readonly DestinationKey[] | 'anywhere') => void;
 };
 
@@ -95,7 +95,7 @@ export async function startTask(queries: Queries, dialect: Dialect, task: NewTas
   return (await queries.run(sql, NEW_TASK.parameters([{ ...row, afterNo }]))) > 0;
 }
 
-/** Starts tasks that have no order. A task that is there begins again. */
+/** Starts tasks that do not wait for other tasks. A task that exists already starts again from its first phase. */
 export async function restartTasks(queries: Queries, dialect: Dialect, tasks: readonly NewTask[]): Promise<void> {
   for (const chunk of chunks(tasks)) {
     await queries.run(

@@ -46,7 +46,7 @@ export class KeyLookup {
   async saveUses(): Promise<void> {
     for (const chunk of chunks([...this.#uses.values()])) {
       await writeUses(this.db, chunk);
-      // If a key was used since, its newer date stays for the next run.
+      // A key that was used during the write stays in the list, so that the next run writes the newer date.
       for (const use of chunk) if (this.#uses.get(use.keyId) === use) this.#uses.delete(use.keyId);
     }
   }

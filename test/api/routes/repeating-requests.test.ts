@@ -9,9 +9,9 @@ import { onSuiteEngine } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const BASE = '/api/v1/crypto';
-const DOCUMENT = resolve(import.meta.dir, '../../../docs/repeating-requests.md');
+const DOCUMENT = resolve(import.meta.dir, '../../../docs/client.md');
 
-/** What docs/repeating-requests.md promises. */
+/** What "Idempotency" in docs/client.md promises. */
 onSuiteEngine('the same request again', (store) => {
   let app: App;
   let tenant: Tenant;

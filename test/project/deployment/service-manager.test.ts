@@ -34,7 +34,7 @@ describe('the systemd unit', () => {
   test('has to wait longer for a slow database, whose last writes are not cut off', async () => {
     const stopS = (DATABASE_TIMEOUT: number) => longestStopMs({ DELIVERY_TIMEOUT: 15_000, DATABASE_TIMEOUT }) / 1000;
     expect(stopS(60_000) - stopS(59_000)).toBe(4);
-    expect(await read('docs/operations.md')).toContain('for each second more, a stop may take four more');
+    expect(await read('docs/scale.md')).toContain('for each second more, a stop may take four more');
   });
 
   test.skipIf(!SYSTEMD.isMet)(`passes systemd-analyze verify ${needs(SYSTEMD)}`, async () => {

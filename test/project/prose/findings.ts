@@ -7,8 +7,7 @@ import { lineOfName, namesIn, sentencesIn } from './sentences.ts';
 export const ROOT = resolve(import.meta.dir, '../../..');
 
 const READ = ['*.md', 'docs/**/*.md', '{examples,site}/*.md', 'package/*/README.md', 'src/**/*.{ts,tsx,css}'];
-/** The licences are quoted. */
-const NOT_READ = /(^|\/)licences\.md$|(^|\/)node_modules\//;
+const NOT_READ = /(^|\/)node_modules\//;
 
 export type Finding = { readonly file: string; readonly line: number; readonly fault: string; readonly text: string };
 

@@ -16,8 +16,7 @@ export type Sentence = {
 
 export function sentencesIn(file: string, text: string): Sentence[] {
   const blocks = file.endsWith('.md') ? markdownBlocks(text) : sourceBlocks(file, text);
-  // The cells of reliability.md are names of tests and mutants, and are generated.
-  return blocks.filter(({ kind }) => kind !== 'cell' || !file.endsWith('reliability.md')).flatMap(sentencesOf);
+  return blocks.flatMap(sentencesOf);
 }
 
 const CODE = '`x`';

@@ -29,11 +29,11 @@ export function requestsOf(context: ApiContext, entityId: string, session: Sessi
     // Apart from the loop below, which stands still while the client does not read.
     const renewal = setInterval(() => void renew(db, log, session, reader), RENEW_EVERY_MS);
     try {
-      for (let told = 0; !signal.aborted; ) {
+      for (let reported = 0; !signal.aborted; ) {
         const dropped = await readDropped(db, session, reader);
         if (dropped === null) return;
-        if (dropped > told) yield { event: 'dropped', data: JSON.stringify({ dropped }) };
-        told = dropped;
+        if (dropped > reported) yield { event: 'dropped', data: JSON.stringify({ dropped }) };
+        reported = dropped;
         const requests = (await hasRequests(db, session, reader))
           ? await takeRequests(db, session, reader, REQUESTS_PER_READ)
           : [];

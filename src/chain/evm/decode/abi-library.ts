@@ -10,11 +10,11 @@ const MAX_KNOWN_ADDRESSES = 20_000;
 
 type Hex = `0x${string}`;
 
-/** What is used of viem. Its parser of ABI texts is not: it keeps every parameter that it has ever seen. */
+/** The functions of viem that Paybell uses. Its parser of ABI texts is not used: it keeps every parameter that it has ever seen. */
 export type AbiLibrary = {
-  /** Throws where the data is too short, or is not what the parameters say. */
+  /** Throws if the data is too short, or does not match the parameters. */
   readonly decodeParameters: (parameters: readonly AbiParameter[], data: string) => readonly unknown[];
-  /** Of the bytes of a text. */
+  /** The hash of the text's bytes. */
   readonly keccak256: (text: string) => string;
   /** An address with the capital letters of EIP-55. */
   readonly checksumAddress: (address: string) => string;

@@ -4,15 +4,15 @@ import { RpcFailure } from '../../rpc/failures.ts';
 export type ContractCall = { readonly to: string; readonly data: string; readonly block: number | 'latest' };
 
 /**
- * What the call returned. `reverted` is the contract's own doing and will be so again; `unknown` is a node that does not say,
- * such as one without the state of an old block.
+ * The result of a call. `reverted`: the contract rejects the call, and would reject it again. `unknown`: the node cannot answer,
+ * such as a node without the state of an old block.
  */
 export type CallOutcome = { readonly data: string } | { readonly failed: 'reverted' | 'unknown' };
 
-/** Throws where no node responds: then nothing is known, and the work is to be repeated later. */
+/** Throws if no node responds. The result is unknown then, and the caller must retry. */
 export type CallContract = (networkId: number, call: ContractCall) => Promise<CallOutcome>;
 
-/** A call of any method of a network's nodes. Throws an `RpcFailure` where none responds, or one refuses the call. */
+/** A call of any method of a network's nodes. Throws an `RpcFailure` if no node responds, or if a node rejects the call. */
 export type RpcCall = (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /** The code for a revert. Nodes that use another one for it use that one for their own faults too. */

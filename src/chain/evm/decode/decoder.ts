@@ -18,7 +18,7 @@ import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 
 /** Makes facts of logs. */
 export interface Decoder {
-  /** Of the given sources, in the order of their creation. Throws only where a node or the store does not respond. */
+  /** Facts of the given sources, in the order of their creation. Throws only if a node or the database does not respond. */
   decode(
     logs: readonly Log[],
     sources: readonly FollowedSource[],
@@ -29,8 +29,8 @@ export interface Decoder {
 }
 
 /**
- * Why a log of a source's contract and event led to no fact: it is not what the event's declaration says, or it does not prove
- * what it would have to; `definition` where the source itself cannot be used.
+ * Why the decoder skips a log of a source's contract and event. `undecodable`: the log does not match the declaration of the event.
+ * `unproved`: it does not prove the fields that the fact needs. `definition`: the source's definition is invalid.
  */
 export type SkipReason = 'undecodable' | 'unproved' | 'definition';
 
@@ -48,7 +48,7 @@ export type DecoderOptions = {
 /** Together, in values that their conditions name. */
 const MAX_COMPILED_VALUES = 1_000_000;
 const MAX_READERS = 10_000;
-/** The sources of a network, and those of a few backfills. */
+/** Enough for the sources of a network and of a few backfills. */
 const MAX_INDEXES = 8;
 const LOGS_PER_LOOK = 100;
 const MAX_TICK_MS = 10;
@@ -229,7 +229,7 @@ function withEntry(payload: Payload, entry: BookEntry | undefined): Payload {
   return { ...payload, fields, agreementId: agreementId ?? payload.agreementId };
 }
 
-/** Anyone can write such a log about any address, so that it leads to no event. */
+/** Whether the amount is zero. Anyone can write such a log about any address, so Paybell publishes no event for it. */
 function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>): boolean {
   const stated = amountBase ?? amount;
   return typeof stated === 'string' && parseDecimal(stated)?.sign === 0;
@@ -251,7 +251,7 @@ function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): bo
   return a === b || (a.length === b.length && a.every((source, index) => isSame(source, b[index])));
 }
 
-/** By block and log index. Nodes send them in this order, and a copy is made only where one does not. */
+/** By block and log index. Nodes usually send this order; only if a node does not, this copies the logs. */
 function inOrder(logs: readonly Log[]): readonly Log[] {
   const compare = (a: Log, b: Log) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
   const isSorted = logs.every((log, index) => index === 0 || compare(logs[index - 1] ?? log, log) <= 0);

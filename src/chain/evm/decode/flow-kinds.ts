@@ -35,8 +35,8 @@ export class FlowKinds {
 }
 
 /**
- * Of each match that is a flow, the rate that the log before it in its block has set; null for the first log of a block, of
- * which the block before says it.
+ * For each match that is a flow, the rate that its previous log in the same block has set. Null if there is no such log: the state
+ * of the block before has the rate then.
  */
 function ratesBefore(matches: readonly Match[]): Map<Match, { readonly rate: bigint | null }> {
   const before = new Map<Match, { readonly rate: bigint | null }>();

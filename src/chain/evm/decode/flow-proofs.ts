@@ -22,15 +22,15 @@ const MAX_KNOWN = 10_000;
 const MAX_ASKED = 20;
 
 /**
- * Whether a flow was open before a block. A log says the rate from now on and nothing of the one before, so a first log and a
- * change of the rate look the same: the state of the block before tells them apart.
+ * Whether a flow was open before a block. A log contains only the new rate, so the first log of a flow
+ * and a change of its rate look the same. Only the state of the block before distinguishes them.
  */
 export class FlowProofs {
   readonly #known = new BoundedMap<string, boolean>(MAX_KNOWN);
 
   constructor(private readonly call: CallContract) {}
 
-  /** By `flowKey`; a flow of which no node says anything is left out. */
+  /** Reads whether each flow was open, by `flowKey`. Leaves out flows whose state no node has. */
   async read(flows: readonly Flow[]): Promise<ReadonlyMap<string, boolean>> {
     const wanted = new Map(flows.map((flow) => [flowKey(flow), flow]));
     const unknown = [...wanted].filter(([key]) => !this.#known.has(key)).slice(0, MAX_ASKED);

@@ -3,8 +3,8 @@ import type { AbiLibrary } from './abi-library.ts';
 import type { EventAbi, EventParameter } from './definition/event-abi.ts';
 
 /**
- * The values of a log, in the order of the event's parameters: an address and bytes as hex in lower case, an integer as a
- * bigint, of an indexed text, bytes, array or tuple its hash. Arrays and tuples are as the library decodes them.
+ * The values of a log, in the order of the event's parameters. Addresses and bytes are hex in lower case, integers are bigints, and
+ * an indexed text, bytes, array or tuple is its hash. Other arrays and tuples are as the library decodes them.
  */
 export type LogValues = readonly unknown[];
 
@@ -27,7 +27,7 @@ export class LogReader {
     this.#hasComposites = this.#inData.some(({ parameter }) => parameter.kind === 'composite');
   }
 
-  /** Null where the log is not one of this event: another number of topics, data that is too short, or values out of range. */
+  /** Returns null if the log is not of this event: another number of topics, data that is too short, or values out of range. */
   read({ topics, data }: Pick<Log, 'topics' | 'data'>): LogValues | null {
     if (topics.length !== this.#inTopics.length + 1) return null;
     const values: unknown[] = new Array(this.abi.parameters.length);
@@ -70,7 +70,7 @@ export class LogReader {
 
 type Place = { readonly parameter: EventParameter; readonly index: number };
 
-/** The text or the bytes to which a word points; undefined where the data ends before they do. */
+/** The text or the bytes to which a word points; undefined if the data ends before them. */
 function readBytes({ kind }: EventParameter, digits: string, pointer: string): string | undefined {
   const at = readSize(pointer) * 2;
   const start = at + WORD;
@@ -82,7 +82,7 @@ function readBytes({ kind }: EventParameter, digits: string, pointer: string): s
 
 const decoder = new TextDecoder();
 
-/** Of no data that exists, where the number is larger than 32 bits. */
+/** Returns NaN if the number is larger than 32 bits: no log has that much data. */
 function readSize(word: string): number {
   return word.length === WORD && word.startsWith(NO_SIZE_BITS) ? Number.parseInt(word.slice(-8), 16) : Number.NaN;
 }

@@ -13,7 +13,7 @@ export type Payload = {
 
 /** An event has at most 256 KiB: this leaves room for the fields that all events have. */
 const MAX_FIELDS_BYTES = 200_000;
-/** Shorter data cannot become longer than that, even in all fields: a byte of a text takes at most six in JSON. */
+/** Data up to this length cannot exceed `MAX_FIELDS_BYTES`, even in every field: a byte of a text takes at most six bytes in JSON. */
 const HARMLESS_DATA_LENGTH = 1_000;
 
 function tokenOf(plan: TokenPlan, values: LogValues): string {
@@ -80,7 +80,7 @@ function written(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, written(each)]));
 }
 
-/** A text that a database cannot hold, or that was no valid UTF-8, identifies nothing. */
+/** Returns null for a text that is empty, that a database cannot hold, or that was not valid UTF-8. */
 function subject(value: unknown): string | null {
   const text = readSubject(value) ?? '';
   return text !== '' && text.isWellFormed() && !UNUSABLE.test(text) ? text : null;

@@ -15,9 +15,9 @@ import type { BackfillProgress } from './memory.ts';
 import { withVerdicts } from './witnesses/confirm.ts';
 
 /**
- * Blocks from before a source was followed are read for it alone, a range at a time beside the live polls. Each response comes
- * with the header of an anchor, so that the node is on the chain that is followed, and each range is read twice, by two nodes
- * where there are two. A block above finality that is replaced meanwhile is read again by the live poll, or before it is final.
+ * Reads the blocks from before a source was followed, for this source alone, one range after another between the live polls. The
+ * header of an anchor in each response shows that the node is on the followed chain. Each range is read twice, by two nodes if there
+ * are two. If a block above finality is replaced since then, the live poll reads it again, or the check before finality does.
  */
 
 const READINGS = 2;

@@ -19,8 +19,8 @@ export type EvmHabits = {
   /** Whether nodes know a block that is safe. */
   readonly asksSafe: boolean;
   /**
-   * A poll that asks what is final trusts the node to have the head that it has just named. A node that does not leaves a
-   * payment out, which the next reading of the tail finds.
+   * Whether a poll that asks what is final trusts the node to still have the head that it has just named. If the node does not
+   * have it, it leaves out a payment, and the next reading of the tail finds that.
    */
   readonly savesCalls: boolean;
 };

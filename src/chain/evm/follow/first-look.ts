@@ -11,8 +11,8 @@ import { askOthers, mayStartAt } from './witnesses/consult.ts';
 const GROUND_BLOCKS = 64;
 
 /**
- * Where there is no tip yet: everything below the first block to read is settled. The tip becomes the block below it, and the
- * oldest anchor is one that cannot be undone, where the network says which.
+ * Chooses the tip and the oldest anchor of a network that was not read before. The tip is the block below the first block to read.
+ * The oldest anchor is a final block, if the network says which blocks are final.
  */
 export async function firstLook(poll: EvmPoll, node: Node, look: Look): Promise<void> {
   const { head } = look;

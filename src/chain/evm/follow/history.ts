@@ -3,9 +3,9 @@ import type { BackfillProgress, FollowedSource } from '../../../store/chain/netw
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * A source may ask for its history to be told, and older payments then come before newer ones. Until its older blocks are
- * read, a new payment above them is left for the backfill, which follows the tail; once it is near, the live poll begins
- * where the backfill ended, and the source is followed like any other.
+ * A source with `deliverHistory` gets its older payments first, then its newer ones. Until the backfill has read the older blocks,
+ * live polls leave new payments to it, and its range grows with the tail. When the backfill is near the tail, a live poll begins
+ * at the backfill's next block. After that poll, Paybell follows the source like any other.
  */
 
 /** How many blocks more than its tail a live poll reads at most, so that a source joins it. */
@@ -51,7 +51,7 @@ export function inTurn({ sources }: EvmPoll, changes: readonly FactChange[], tai
 
 /**
  * The blocks that backfills must read after a live poll that began with this block. A source that was not followed before, or
- * was paused, needs the blocks below it. A source that is behind also needs the blocks that the poll has read and not told.
+ * was paused, needs the blocks below it. A source that is behind also needs the blocks that the poll has read without publishing its payments.
  */
 export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): BackfillProgress[] {
   return sources.flatMap((source) => {
@@ -63,14 +63,14 @@ export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): Backfill
   });
 }
 
-/** Whether the backfill has something to read for the source: where history is told, nothing of the tail. */
+/** Whether the backfill has blocks to read for the source. With `deliverHistory`, it reads no block of the tail. */
 export function isReadable(source: FollowedSource, { state, follow }: EvmPoll): boolean {
   if (!isPending(source)) return false;
   const tail = Math.max(follow.memory.agreed?.number ?? 0, state.final ?? 0);
   return !source.deliverHistory || (source.nextBlock ?? 0) <= tail;
 }
 
-/** After a range up to this block. A source whose history is told stays behind until a live poll has joined it. */
+/** The progress after a range up to this block. With `deliverHistory`, the source stays behind until a live poll joins it. */
 export function progressAfter({ entityId, sourceId, lastBlock, deliverHistory }: FollowedSource, to: number) {
   const last = lastBlock ?? to;
   return { entityId, sourceId, nextBlock: to + 1, lastBlock: deliverHistory ? Math.max(last, to + 1) : last };

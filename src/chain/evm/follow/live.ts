@@ -29,7 +29,7 @@ export type LiveResult =
 /** Refusals in a row after which a node is no longer asked for logs by the hash of a block. */
 const MAX_HASH_REFUSALS = 3;
 
-/** What one node said about the tail: the blocks from `from` to `to` are read. */
+/** The tail as one node has it: the blocks from `from` to `to`. */
 type Tail = {
   readonly look: Look;
   readonly from: number;
@@ -76,7 +76,7 @@ function isQuiet(poll: EvmPoll, node: Node, look: Look): boolean {
   return tailStart(poll, tip.number + 1, most) > tip.number && transactionsToAsk(poll, look.head.hash).length === 0;
 }
 
-/** Null where nothing was read, and the next attempt asks for less. */
+/** Returns null if the node rejected the range, or if sources were paused. The next attempt asks for less. */
 async function readTail(poll: EvmPoll, node: Node, look: Look): Promise<Tail | null> {
   const { range } = poll.follow.memory;
   const { head } = look;
@@ -149,7 +149,7 @@ async function readOrShrink(poll: EvmPoll, node: Node, { from, to, transactions,
   }
 }
 
-/** It may be that so many blocks were too much for the node, or for a proxy before it. */
+/** Whether the number of blocks may have been too much for the node, or for a proxy in front of it. */
 function isOverwhelmed({ kind }: RpcFailure): boolean {
   return kind === 'timeout' || kind === 'http_status';
 }
@@ -269,7 +269,7 @@ async function writeSteps(
     const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;
     const anchors = last.anchors.filter(({ number }) => number <= agreed);
     const moved = tip === null ? {} : { tip, anchors: [tip, ...anchors] };
-    // While some of what is gone is still to be written, nothing gains confirmations.
+    // Until all lost payments are written, no payment gains confirmations.
     const isLoss = part.changes.every((change) => positionOf(change) === null);
     const head = isLoss ? (poll.state.head ?? levels.head) : levels.head;
     await poll.commit({ ...levels, head, changes: part.changes, ...moved });

@@ -8,7 +8,7 @@ import { chooseAnchor, floorIndex } from './blocks/anchors.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { mayFollowFork } from './witnesses/consult.ts';
 
-/** Where the network stands, by one node. */
+/** The state of the network, as one node reports it. */
 export type Look = {
   readonly head: Header;
   /** Whether the node was asked what is final. */
@@ -128,7 +128,7 @@ async function compareAt(poll: EvmPoll, node: Node, look: Compared, header: Head
     poll.isTipShared = true;
     return { kind: 'look', look: { ...look, isFork, blockTimeMs: learnBlockTime(look.blockTimeMs, header, head) } };
   }
-  // A node that is behind may also still be on a branch that was left: only one that stays there is followed back.
+  // A shorter node may be on an abandoned branch. Follow it back only after it has stayed there for `SHORT_FORKS` polls.
   if (head.number < tip.number && ++memory.shortForks < SHORT_FORKS) return behind(poll, head);
   const agreed = await walkBack(poll, node, anchor, head, hashes);
   if (agreed === null) return { kind: 'conflict' };
@@ -175,7 +175,7 @@ async function walkBack(
   return null;
 }
 
-/** Those of the blocks that the node has, as it has them. */
+/** Reads the node's blocks at the numbers of the given blocks. Leaves out blocks that the node does not have. */
 async function blocksAt(node: Node, blocks: readonly BlockRef[], head: Header): Promise<Header[]> {
   if (blocks.length === 0) return [];
   const calls = blocks.map(({ number }) => blockAt(number));

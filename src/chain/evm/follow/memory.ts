@@ -52,7 +52,7 @@ export type BackfillProgress = {
   readonly facts: Map<string, FoundFact>;
   /** The votes on facts, by their keys and blocks. */
   readonly votes: Map<string, Votes>;
-  /** The last reading. The next one is mostly the same, and then it is not decoded again. */
+  /** The last reading with its decoded facts. If the next reading has the same logs, they are not decoded again. */
   last: {
     readonly node: string;
     readonly sources: readonly FollowedSource[];
@@ -74,7 +74,7 @@ export class EvmMemory extends Memory {
   /** When the tail was last read, and the tip of that moment. */
   tailReadAtMs = LONG_AGO;
   tailTip = 0;
-  /** The same of the nodes other than the leader. */
+  /** When a node other than the leader last read the tail, and the tip of that moment. */
   othersTail = { tip: 0, atMs: LONG_AGO };
   /** Responses about the tail that a follower still needs before it reads the tail less often. */
   #tailReadings = DISTRUSTED_RESPONSES;

@@ -4,7 +4,7 @@ import { keyOf } from '../../follow/compare.ts';
 import type { Receipt } from '../rpc/types.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
-/** Events that are held for a transaction, which no log tells of: they are followed by its receipt. */
+/** Follows events that are held for a transaction, by the receipt of the transaction, because no log shows them. */
 
 /** Held events wait until retention removes them, and each poll asks for some. */
 const HELD_A_POLL = 8;
@@ -34,7 +34,7 @@ export type Receipts = {
   readonly isCanonical: (receipt: Receipt) => boolean;
 };
 
-/** What the receipts say about held events. */
+/** The changes of held events that follow from the receipts. */
 export function judgeReceipts(poll: EvmPoll, { receipts, isCanonical }: Receipts): FactChange[] {
   const changes: FactChange[] = [];
   for (const fact of poll.lease.held) {

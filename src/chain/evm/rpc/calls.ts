@@ -61,7 +61,7 @@ export function logsOf(
   };
 }
 
-/** Null for a transaction that the node has in no block. */
+/** Null if the node has no block with the transaction. */
 export function receiptOf(transactionHash: string): Call<Receipt | null> {
   return {
     method: 'eth_getTransactionReceipt',
@@ -74,7 +74,7 @@ export function receiptOf(transactionHash: string): Call<Receipt | null> {
   };
 }
 
-/** What a contract returns; it fails with `rpc_error` where the contract reverts. */
+/** Reads the return data of a contract. The call fails with `rpc_error` if the contract reverts. */
 export function contractCall(contract: string, data: string): Call<string> {
   return { method: 'eth_call', params: [{ to: contract, data }, 'latest'], read: readData };
 }

@@ -18,7 +18,7 @@ export type BlockTransactions = {
   readonly transactions: readonly string[];
 };
 
-/** Where a transaction stands, whether it did what it was sent to do, and what it said. */
+/** The block of a transaction, whether it succeeded, and its logs. */
 export type Receipt = {
   readonly transactionHash: string;
   readonly blockNumber: number;

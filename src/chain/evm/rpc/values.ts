@@ -2,7 +2,7 @@ import type { Header } from '../../follow/header.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
 import type { BlockTransactions, Log, Receipt } from './types.ts';
 
-/** What a node may send, read strictly: anything else is garbage, and never a crash or a guess. */
+/** Readers for the values of a node's response. A reader rejects every other value as garbage; it never crashes or guesses. */
 
 const QUANTITY = /^0x[0-9a-f]{1,16}$/i;
 const WORD = /^0x[0-9a-f]{64}$/i;
@@ -19,7 +19,7 @@ export function readQuantity(value: unknown): number {
   return number;
 }
 
-/** Of a block or a transaction. Nodes have sent zeros for blocks that they had not got. */
+/** The hash of a block or a transaction. Rejects zeros, which nodes have sent for blocks that they did not have. */
 export function readHash(value: unknown): string {
   const hash = readWord(value);
   if (hash === ZERO_HASH) throw new RpcFailure('garbage');

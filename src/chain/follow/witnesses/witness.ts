@@ -36,7 +36,7 @@ export class Witness {
   behindBlocks = 0;
   /** The newest block that the node calls final, whether or not that is credible. */
   finalized: number | null = null;
-  /** Whether it has another block at finality. */
+  /** Whether the node has another block than Paybell at finality. */
   isOnOtherChain = false;
   isImplausible = false;
   /** When the node showed a log that most nodes deny. */
@@ -101,7 +101,7 @@ export class Witness {
     return before === null || this.final === null ? null : Math.min(before, this.final);
   }
 
-  /** Whether the node has stood still for this long, as far as its answers show. */
+  /** Whether the head of the node stayed the same for this long, up to its last answer. */
   isFrozen(frozenMs: number): boolean {
     return this.answeredAtMs - this.changedAtMs >= frozenMs;
   }

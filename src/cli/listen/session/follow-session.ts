@@ -29,10 +29,10 @@ export async function followSession(first: ListenSession, following: Following):
   const { client, signal, createSession, onRequest, onDropped, onLost, onFound } = following;
   let session: ListenSession | null = first;
   let attempts = 0;
-  let told = 0;
+  let reported = 0;
   const noteDropped = (dropped: number) => {
-    if (dropped > told) onDropped(dropped - told);
-    told = dropped;
+    if (dropped > reported) onDropped(dropped - reported);
+    reported = dropped;
   };
   const noteOpen = () => {
     if (attempts > 0) onFound();
@@ -53,7 +53,7 @@ export async function followSession(first: ListenSession, following: Following):
       if (signal.aborted) break;
       if (error instanceof ProblemError && error.code === 'not_found' && session !== null) {
         session = null;
-        told = 0;
+        reported = 0;
         continue;
       }
       if (!mayPass(error)) throw error;

@@ -23,7 +23,7 @@ export function cancelInvoice(db: Database, entityId: string, invoiceId: string,
       ]);
     const found = await read();
     if (found === undefined) return false;
-    // The holder of the network locks this row too, so that no payment is stored between the two decisions.
+    // A step of the network locks this row too, so that no payment can be stored between the check and the cancellation.
     const network = await networkColumns.get(
       queries,
       `select ${networkColumns.list} from chains where network_id = $1 ${lockRow}`,

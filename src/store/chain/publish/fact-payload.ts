@@ -4,9 +4,9 @@ import type { Finality } from '../../../domain/chain/finality.ts';
 import { amountOfKey, paymentIdOf } from '../../../domain/chain/payments.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 
-/** The payloads of events that facts lead to. What a log does not prove is absent. */
+/** The payloads of events that facts lead to. A payload has only fields that the log proves. */
 
-/** Says all that makes the event another one, and nothing of where the fact stands: a fact that has moved is told once. */
+/** Identifies the event without the fact's block, so that a fact that moves to another block is published once. */
 export function factEventId(factId: string, revision: number, event: string, finality: string): string {
   return `${factId}_${revision}_${event}_${finality}`;
 }
@@ -18,7 +18,7 @@ export type PublishedFact = {
   readonly transactionHash: string;
   readonly contract: string | null;
   readonly position: Position;
-  /** What the log proves, as JSON. */
+  /** The fields that the log proves, as JSON. */
   readonly fields: string;
   readonly isPayment: number;
   /** Symbol of its token; null or absent if the token states none. */

@@ -28,11 +28,11 @@ const shownColumns = networkTable.pick([
   'witnessesNeeded',
 ]);
 
-/** Well above the time between two polls, and above that of a lease that another instance takes over. */
+/** Well above the time between two polls, and above the time until another instance takes over a lease. */
 const LATE_MS = 60_000;
 const LATE_BLOCKS = 10;
 
-/** Those of the given networks, in this order, whether or not one was polled yet. */
+/** The given networks in this order, including those that were never polled. */
 export async function readChains(db: Database, networkIds: readonly number[]): Promise<Chain[]> {
   if (networkIds.length === 0) return [];
   const parameters = new Parameters();

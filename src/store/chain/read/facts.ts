@@ -84,9 +84,9 @@ export async function readFact(db: Database, entityId: string, factId: string): 
   if (read === null) return null;
   const { history, ...row } = read.row;
   const { events } = read;
-  const told: FactDetail['events'] = [];
-  for (const event of events) told.push({ ...event, ...(await readDeliveries(db, entityId, event.eventId)) });
-  return { ...toFact(row), history: stepsOf(history), events: told };
+  const published: FactDetail['events'] = [];
+  for (const event of events) published.push({ ...event, ...(await readDeliveries(db, entityId, event.eventId)) });
+  return { ...toFact(row), history: stepsOf(history), events: published };
 }
 
 function stepsOf(history: string): FactDetail['history'] {
@@ -100,16 +100,16 @@ function stepsOf(history: string): FactDetail['history'] {
 
 const eventColumns = factEventTable.pick(['revision', 'event', 'finality', 'eventNo']);
 
-type ToldEvent = Pick<FactDetail['events'][number], 'eventId' | 'event' | 'finality' | 'revision'>;
+type PublishedEvent = Pick<FactDetail['events'][number], 'eventId' | 'event' | 'finality' | 'revision'>;
 
-async function readEvents(queries: Queries, { dialect }: Database, key: readonly string[]): Promise<ToldEvent[]> {
+async function readEvents(queries: Queries, { dialect }: Database, key: readonly string[]): Promise<PublishedEvent[]> {
   const rows = await eventColumns.all(
     queries,
     `select ${eventColumns.list} from fact_events where entity_id = $1 and fact_id = $2
      order by no desc limit ${MAX_FACT_EVENTS_SHOWN}`,
     key,
   );
-  const events: ToldEvent[] = [];
+  const events: PublishedEvent[] = [];
   for (const { revision, event, finality, eventNo } of rows.reverse()) {
     const no = eventNo === null ? null : dialect.hexOf(eventNo);
     const eventId = no === null ? null : await nameOfEvent(queries, dialect, key[0] ?? '', no);

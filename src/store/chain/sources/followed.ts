@@ -39,7 +39,7 @@ const MAX_KEPT = 32_000_000;
 
 const entityColumns = sourceTable.pick([...KEPT, 'definition']);
 
-/** Those of one entity on a network, in the order of their creation, as if they took logs of any block. */
+/** The entity's sources on a network in the order of their creation, as if they took logs of any block. */
 export async function readSourcesToTry(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -75,7 +75,7 @@ export class FollowedSources {
   readonly #books = new AddressBooks();
   readonly #definitions = new BoundedMap<string, Definition>(MAX_KEPT, { weigh: ({ characters }) => characters });
 
-  /** Those that are not paused, in the order of their creation. */
+  /** Reads the sources that are not paused, in the order of their creation. */
   async read(queries: Pick<Queries, 'all'>, networkId: number): Promise<FollowedSource[]> {
     const rows = await followedColumns.all(
       queries,

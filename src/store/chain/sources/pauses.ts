@@ -67,8 +67,8 @@ export async function pauseByFlood(
 }
 
 /**
- * In the transaction that takes the lease of the network. A wait of more than an hour is from before the clock was set back, and
- * is over.
+ * Resumes sources whose wait after a flood is over. Runs in the transaction that takes the network's lease. A wait of more than an
+ * hour counts as over too: it was set before the clock was set back.
  */
 export async function retryFlooded(queries: Queries, { nowMs }: Dialect, networkId: number): Promise<void> {
   await queries.run(

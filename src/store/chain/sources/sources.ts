@@ -17,7 +17,7 @@ export type PreparedSource = {
   readonly definition: SourceDefinition;
   /** The first topic of its logs. */
   readonly topic: string;
-  /** For each topic of a log, the first included, the values that it may have; null where it may have any. */
+  /** For each topic of a log, including the first, the values that it may have. Null if it may have any value. */
   readonly topics: readonly (readonly string[] | null)[];
   /** The topic of the addresses, 1 to 3; null, or absent, without an address book. */
   readonly bookPlace?: number | null;
@@ -108,7 +108,7 @@ export function readSource(queries: Pick<Queries, 'get'>, entityId: string, sour
   return find(queries, 'entity_id = $1 and id = $2', [entityId, sourceId]);
 }
 
-/** What was read through it stays: facts, their events and their deliveries. A task removes its address book. */
+/** Keeps the facts of the source, their events and their deliveries. A task removes its address book. */
 export function deleteSource(db: Database, entityId: string, sourceId: string, change: Change): Promise<boolean> {
   return db.transaction(async (queries) => {
     const source = await readSource(queries, entityId, sourceId);

@@ -13,7 +13,7 @@ const ATTEMPTS = 10;
 /** Deadline of the whole transaction. Three partitions with their indexes are some twenty files. */
 const DEADLINE_MS = 15_000;
 
-/** "payb" in ASCII is the lock of migrations, and this the next. */
+/** Takes the advisory lock for changes of partitions. Its number is the lock of migrations ("payb" in ASCII) plus 1. */
 const CHANGES_PARTITIONS = 'select case when pg_try_advisory_xact_lock(1885436259) then 1 else 0 end as locked';
 
 const LOCK_NOT_AVAILABLE = '55P03';

@@ -10,8 +10,8 @@ import { listOfValues } from '../sql.ts';
 const OF_ENTITY = (table: string) => ` and ${table}.entity_id = cast($1 as uuid)`;
 
 /**
- * `addCounts` of PostgreSQL as a function: Citus takes no subquery in an `insert`. Made on every server when the tables are
- * distributed.
+ * The statement `addCounts` as a function, because Citus accepts no subquery in an `insert`. `--distribute` creates the function on
+ * every server.
  */
 export function functionsText({ addCounts }: Dialect): readonly string[] {
   return [

@@ -7,7 +7,7 @@ const BUSY_PAUSE_MS = 10;
 /** Bounds a group, so that in a long queue the first transaction does not wait for the last. */
 const MAX_GROUP = 50;
 
-/** How often the length of the write-ahead log is looked at, and from how many pages on it is copied. */
+/** After this many commits, the length of the write-ahead log is checked. The thread copies a log of this many pages. */
 const COMMITS_PER_LOOK = 16;
 const LONG_LOG_PAGES = 1_000;
 

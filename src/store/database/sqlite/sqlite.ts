@@ -124,7 +124,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** One caller at a time: what one reads in its snapshot is not the state that the next one wants to see. */
+  /** Admits one caller at a time, because the next caller must not read in the older snapshot of the caller before. */
   async #onThread<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
     const leave = await this.#threadSlot.enter(this.deadlineMs, entityId);
     try {

@@ -66,7 +66,7 @@ export function ownerOf(dialect: Dialect, destinations: readonly DestinationKey[
 
 /** A hint hides a row for no longer than this: then a look reads the head from its start. */
 export const FULL_LOOK_MS = 300_000;
-/** An acceptance that is under way may commit rows due this long ago. */
+/** A mark stays this far in the past, because an acceptance may still commit rows that were due before it. */
 export const UNCOMMITTED_MS = 10_000;
 
 type Marks = Pick<Head, 'generation' | 'lookFromMs' | 'fullLookMs'>;

@@ -37,7 +37,7 @@ export const claimedColumns = new Columns({
   recorded: nullable(integer('recorded')),
 });
 
-/** With the destination of the pick that it was claimed for, and whether it may have been received before this claim. */
+/** A claimed row, with the destination that it was claimed for, and whether a receiver may have had it before this claim. */
 export type ClaimedRow = RowOf<typeof claimedColumns> & { destination: DestinationKey; mayBeReceived: number };
 
 const eventColumns = new Columns({

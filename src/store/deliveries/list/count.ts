@@ -33,7 +33,7 @@ export async function countScope(queries: Queries, dialect: Dialect, scope: Scop
     case 'held':
       return isTimed ? countRows(queries, dialect, scope) : countWaiting(scope, scope.status);
     case 'cancelled': {
-      // Deliveries of a deleted webhook that its task has not reached are in the queue, and no counter has them as cancelled yet.
+      // Until the task of a deleted webhook reaches a delivery, the delivery is in the queue and no counter has it as cancelled.
       const unswept = countWaiting(scope, scope.status);
       if (isTimed && unswept > 0) return countRows(queries, dialect, scope);
       return unswept + (await countBuckets(queries, dialect, scope));

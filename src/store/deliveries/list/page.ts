@@ -215,7 +215,7 @@ async function unscheduledIds(
   return mergedIds(queries, dialect, sources, direction, window);
 }
 
-/** In the order of the ids. A delivery may have been completed between two statements only outside of a snapshot. */
+/** Reads rows in the order of the ids. Outside of a snapshot, a delivery may complete between the two statements. */
 export async function readRows(
   queries: Queries,
   dialect: Dialect,

@@ -23,7 +23,7 @@ export function readWaiting(queries: Pick<Queries, 'all'>, entity: SqlUuid): Pro
   );
 }
 
-/** The same three as SQL over `queue_heads`. */
+/** The conditions on a head, as SQL over `queue_heads`. */
 export const HEAD_CONDITIONS = {
   open: 'blocked = 0',
   held: `blocked <> 0 and (blocked & ${BLOCKED.deleted}) = 0`,

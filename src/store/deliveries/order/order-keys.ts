@@ -171,7 +171,7 @@ export type Place = Subjects & {
   readonly isParked: boolean;
 };
 
-/** Locks the keys and returns a turn for each delivery. All but the first of a free key have to wait for others. */
+/** Locks the keys and returns a turn for each delivery. If a key is free, its first delivery may go, and the others wait. */
 export async function joinKeys<Delivery extends Joining>(
   queries: Queries,
   dialect: Dialect,

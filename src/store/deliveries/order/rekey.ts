@@ -192,8 +192,8 @@ function distinct(dialect: Dialect, keys: readonly SqlUuid[]): SqlUuid[] {
 }
 
 /**
- * Deliveries in flight first, then all others in the order of their events. Deliveries of one key keep the order that they had
- * there: the numbers of two events can disagree with it if the clock was set back between them.
+ * Merges the queues of several keys: deliveries in flight first, then the others in the order of their events. Deliveries of one key
+ * keep their turns, because the numbers of two events can disagree with these after the clock was set back.
  */
 function merge(dialect: Dialect, members: readonly Moving[], endedByMs: number): Moving[] {
   const byKey = Map.groupBy(members, ({ key }) => dialect.hexOf(key));

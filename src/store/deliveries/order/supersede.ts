@@ -63,8 +63,8 @@ const lockText = textByRows(
 );
 
 /**
- * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. No subject has
- * events of both kinds.
+ * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. A subject
+ * never has events of both kinds.
  */
 export async function lockSubjects(
   queries: Queries,
@@ -178,7 +178,7 @@ export async function supersedeWaiting(
   return settleKeys(queries, dialect, keys, nowMs);
 }
 
-/** Leaves deliveries in flight to a task. They are not sent again, even if someone asked for that. */
+/** Starts a task that ends the deliveries in flight after their requests. They are not sent again, even if someone requested it. */
 async function endInFlight(
   queries: Queries,
   dialect: Dialect,

@@ -147,7 +147,7 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
   if (row === undefined) return false;
   const before = statusOfCode(row.status);
   if (row.attempts > delivery.attempts) {
-    // Counted before, with an unanswered commit. If not, another instance has completed the delivery.
+    // An earlier commit without an answer has counted this attempt, or another instance has completed the delivery.
     return isSuccess(outcome) ? before === 'delivered' : before === 'failed' && row.attempts === delivery.attempts + 1;
   }
   if (!isSuccess(outcome)) return false;

@@ -6,7 +6,7 @@ const ROW = endpointCertificateTable.pick(['entityId', 'subject', 'dateExpires']
 
 export type ExpiringCertificate = { readonly entityId: string; readonly subject: string; readonly dateExpires: number };
 
-/** For operators: how many certificates there are, and those that expire before the time, the first ones first. */
+/** Reads the number of certificates, and the certificates that expire before the given time, by their expiry. For operators. */
 export async function readExpiring(
   queries: Pick<Queries, 'get' | 'all'>,
   beforeS: number,

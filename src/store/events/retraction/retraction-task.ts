@@ -103,8 +103,8 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const { queries, dialect, nowMs } = tools;
   const { entity } = task;
   const originals = await readOriginals(queries, dialect, task);
-  const told = originals.filter(mayHaveReceived);
-  const found = await findTold(queries, dialect, task, told, nowMs);
+  const received = originals.filter(mayHaveReceived);
+  const found = await findReceiversOf(queries, dialect, task, received, nowMs);
   const keys = originals.flatMap(({ orderKey }): OrderKey[] => (orderKey === null ? [] : [{ entity, key: orderKey }]));
   const ownKeys = found.flatMap((receiver): OrderKey[] => {
     const key = orderKeyOf(dialect, subjectsOfTask(dialect, task), receiver);
@@ -151,8 +151,8 @@ function untilChanged(
 }
 
 function receiversOf(found: readonly Receiver[], originals: readonly Original[]): Receiver[] {
-  const told = originals.filter(mayHaveReceived);
-  const headNos = new Set(told.map(({ webhookNo }) => retractionHeadNo(webhookNo)));
+  const received = originals.filter(mayHaveReceived);
+  const headNos = new Set(received.map(({ webhookNo }) => retractionHeadNo(webhookNo)));
   return found.filter(({ webhookNo }) => headNos.has(webhookNo));
 }
 
@@ -273,15 +273,15 @@ async function readHeads(
 }
 
 /** The webhooks that may have received the event, each with the head of its retractions. Creates missing heads. */
-async function findTold(
+async function findReceiversOf(
   queries: Queries,
   dialect: Dialect,
   { entityId }: EventTask,
-  told: readonly Original[],
+  received: readonly Original[],
   nowMs: number,
 ): Promise<Receiver[]> {
   const entity = entityKey(dialect, entityId);
-  const heads = await readHeads(queries, entity, [...new Set(told.map(({ webhookNo }) => webhookNo))]);
+  const heads = await readHeads(queries, entity, [...new Set(received.map(({ webhookNo }) => webhookNo))]);
   if (heads.length === 0) return [];
   const targets = heads.map((head) => ({
     ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },

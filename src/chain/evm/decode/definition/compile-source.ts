@@ -26,7 +26,7 @@ export type Compiled =
   | { readonly isValid: true; readonly source: CompiledSource; readonly definition: SourceDefinition }
   | { readonly isValid: false; readonly errors: readonly DefinitionError[] };
 
-/** All errors at once. The definition that is returned is written in one way, so that equal ones have equal hashes. */
+/** Compiles a definition, or returns all of its errors. The returned definition has a canonical form, so that equal definitions have equal hashes. */
 export function compileSource(definition: SourceDefinition, library: AbiLibrary): Compiled {
   const errors: DefinitionError[] = [];
   const addresses = addressesOf(definition.networkId, library);
@@ -90,7 +90,7 @@ function placeOfBook(
   return place + 1;
 }
 
-/** The conditions of the entity and of the preset; the definition keeps those of the entity alone. */
+/** Compiles the conditions of the entity and of the preset. The stored definition keeps only the entity's conditions. */
 function compileConditions(
   { where, addressBook }: SourceDefinition,
   rules: PresetRules | null,
@@ -131,7 +131,7 @@ function writeToken(
   return { ...source, token: write(toLog(source.token)) };
 }
 
-/** For each topic 1 to 3 the values that a node may be asked for, null where it is any. */
+/** For each topic 1 to 3, the values to ask a node for. Null for any value. */
 export function topicsOf({ conditions: { topics } }: CompiledSource): (readonly string[] | null)[] {
   return topics.map((allowed) => (allowed === null ? null : [...allowed]));
 }

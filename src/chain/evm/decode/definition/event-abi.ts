@@ -6,7 +6,7 @@ export type ParameterKind = 'address' | 'integer' | 'boolean' | 'text' | 'bytes'
 export type EventParameter = AbiParameter & {
   readonly kind: ParameterKind;
   readonly isIndexed: boolean;
-  /** Of an indexed text, bytes, array or tuple, a log holds only the hash. */
+  /** Whether a log holds only the hash: true for an indexed text, bytes, array or tuple. */
   readonly isHashed: boolean;
   /** Whether its value takes exactly one word of the data. */
   readonly isWord: boolean;

@@ -16,10 +16,10 @@ export type PresetField =
 
 export type PresetRules = {
   readonly abi: string;
-  /** The kind of its facts; null where it depends on the log. */
+  /** The kind of its facts; null if it depends on the log. */
   readonly kind: string | null;
   readonly where: Readonly<Record<string, WhereValue>>;
-  /** At least one of these is needed in `where`: the contract is used by many, and most of its logs are about others. */
+  /** `where` must have at least one of these, because most logs of a shared contract are about other payments. */
   readonly oneOf: readonly string[];
   /** The parameter that names the token. The payer chooses its value, so `where` must list the tokens that count. */
   readonly tokenParameter: string | null;
@@ -38,7 +38,7 @@ const TOKEN_TRANSFER: PresetRules = {
   fields: { payer: 'from', payee: 'to', amount: { from: 'value', token: null }, token: { contract: true } },
 };
 
-/** What the logs of known contracts prove, and nothing more. `docs/chain.md` says for each what it does not prove. */
+/** Presets read only the fields that the logs of a known contract prove. `docs/chain.md` lists what each preset does not prove. */
 export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
   erc20: TOKEN_TRANSFER,
   // The same log, under the name that it has on Tron.

@@ -3,12 +3,12 @@ import { type LogValues, rangeOf } from '../log-values.ts';
 import type { LogAddresses } from './addresses.ts';
 import type { EventAbi, EventParameter } from './event-abi.ts';
 
-/** What is wrong with one input of a definition, under its name in the request. */
+/** The error of one input of a definition. `name` is the name of the input in the request. */
 export type DefinitionError = { readonly name: string; readonly message: string };
 
-/** The values that a log may have: those of topics are compared as the node sends them. */
+/** The values that a log may have. Values of topics are compared as the node sends them. */
 export type Conditions = {
-  /** For the topics 1 to 3, null where any value is taken. */
+  /** For the topics 1 to 3. Null if the source takes any value. */
   readonly topics: readonly (ReadonlySet<string> | null)[];
   readonly values: readonly { readonly index: number; readonly name: string; readonly allowed: ReadonlySet<unknown> }[];
 };

@@ -12,7 +12,7 @@ export type AnchorChoice = {
   readonly rangeBlocks: number;
   /** Whether the tail is read again, and not only the blocks after the tip. */
   readonly isTail: boolean;
-  /** The head of a node that was behind, so that it is asked for a block that it has; null where none was behind. */
+  /** The head of a node that was behind, so that it is asked for a block that it has; null if none was behind. */
   readonly highest: number | null;
 };
 
@@ -24,7 +24,7 @@ export function chooseAnchor(state: NetworkState, { rangeBlocks, highest, isTail
   const most = Math.min(tip.number - TAIL_BLOCKS, highest ?? tip.number);
   const isChoice = ({ number }: BlockRef) => number <= most || (final !== null && number <= final);
   const anchor = anchors.find(isChoice) ?? anchors.at(-1) ?? tip;
-  // Otherwise the blocks that one call can read would end before the tip, again and again.
+  // From an older anchor, the blocks of one call would end before the tip, and no poll would pass it.
   return highest === null && anchor.number + rangeBlocks <= tip.number ? tip : anchor;
 }
 
@@ -36,16 +36,16 @@ export function floorIndex(anchors: readonly BlockRef[], final: number | null): 
 
 type NewAnchors = {
   readonly kept: readonly BlockRef[];
-  /** They replace a kept one of the same number. */
+  /** New anchors, which replace a kept anchor of the same number. */
   readonly added: readonly BlockRef[];
   readonly final: number | null;
-  /** Blocks that are to become final are kept however near their neighbours are. */
+  /** Blocks that will become final. They are kept, however near their neighbours are. */
   readonly pinned: readonly (BlockRef | null | undefined)[];
 };
 
 /**
- * Whether the next older anchor is in another group of blocks. The groups are twice as large at twice the distance, and their
- * limits do not move with the tip, so that an anchor that was kept once is kept until its group joins another one.
+ * Whether the next older anchor is in another group of blocks. Groups are twice as large at twice the distance. Their
+ * limits do not move with the tip, so a kept anchor stays until its group joins another one.
  */
 function isOldestOf({ number }: BlockRef, older: BlockRef | undefined, tip: BlockRef): boolean {
   const distance = Math.max(1, (tip.number - number) / DENSE_BLOCKS);

@@ -9,7 +9,7 @@ const BLOCKS_A_REQUEST = 10;
 
 /** The blocks of a node by number, as far as they are known from its headers and logs. */
 export class CanonicalBlocks {
-  /** All blocks from here on were replaced, by what was asked for; the highest number where nothing was. */
+  /** According to the probes, the network has replaced all blocks from here on. Infinity if no probe has found a replaced block. */
   #goneFrom = Number.POSITIVE_INFINITY;
   #standsTo = Number.NEGATIVE_INFINITY;
   readonly #hashes: Map<number, string>;
@@ -33,8 +33,8 @@ export class CanonicalBlocks {
   }
 
   /**
-   * Asks the node for those of the blocks that are not known yet, so that `isGone` can tell. Of many blocks it asks for some,
-   * because what stands is below what was replaced. The header has to be the node's still.
+   * Asks the node for the unknown ones of these blocks, so that `isGone` can decide. If there are many, it probes some: every block
+   * below an unchanged block is unchanged, and every block above a replaced block is replaced. Fails if the node no longer has the header.
    */
   async ask(node: Node, blocks: readonly BlockRef[], header: Header): Promise<void> {
     const isUnknown = ({ number }: BlockRef) => number <= this.highest && !this.#hashes.has(number);
@@ -64,7 +64,7 @@ export class CanonicalBlocks {
   }
 }
 
-/** At most so many of the items, evenly over the list, the first and the last among them. */
+/** At most `most` of the items, evenly over the list, including the first and the last. */
 function spread<Item>(items: readonly Item[], most: number): Item[] {
   if (items.length <= most) return [...items];
   const at = (index: number) => items[Math.round((index * (items.length - 1)) / (most - 1))];

@@ -8,8 +8,8 @@ export const MAX_TOPIC_VALUES = 1_000;
 const TOPICS = 4;
 
 /**
- * The filters that together give every log that any of the sources takes. Only sources of one shape share a filter: a filter
- * restricts a topic for all of its contracts or for none, so a source that takes any value would widen it for all others.
+ * The filters that together give every log that any of the sources takes. Only sources that restrict the same topics share a
+ * filter. A source that takes any value of a topic would otherwise widen the filter for all its contracts.
  */
 export function logFilters(
   sources: readonly FollowedSource[],
@@ -57,7 +57,7 @@ function valuesOf({ topic, topics }: FollowedSource): readonly (readonly string[
   return Array.from({ length: TOPICS }, (_, place) => (place === 0 ? [topic] : (topics?.[place] ?? null)));
 }
 
-/** A filter to which sources of its shape are added until it is full. */
+/** A filter that takes sources of the same shape until it is full. Sources of one shape restrict the same topics. */
 class Draft {
   readonly #contracts: Set<string>;
   readonly #topics: readonly (Set<string> | null)[];

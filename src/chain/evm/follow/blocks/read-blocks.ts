@@ -23,19 +23,19 @@ export type Blocks = {
   readonly contractsPerCall?: number;
   /** How the logs of address books are read; absent to ask for the addresses. */
   readonly modes?: BookModes;
-  /** Why they are read; `logs` unless given. */
+  /** The purpose under which the calls are counted; `logs` by default. */
   readonly purpose?: Purpose;
 };
 
 export type Reading = {
-  /** The block at `check`; null where the node has not got it. */
+  /** The block at `check`; null if the node does not have it. */
   readonly header: Header | null;
   readonly logs: readonly Log[];
-  /** Null for a transaction in no block; a transaction that is not there could not be asked for. */
+  /** Null for a transaction without a block. A transaction that is absent from the map could not be asked for. */
   readonly receipts: ReadonlyMap<string, Receipt | null>;
 };
 
-/** The node refused to give the logs of so many blocks, or they are too large to be read. */
+/** The node rejected the range of blocks as too wide, or its logs are too large to be read. */
 export type Refusal = 'refused' | 'too_large';
 
 export function isRefusal(reading: Reading | Refusal): reading is Refusal {
@@ -165,7 +165,7 @@ export function datedBy({ hash, timestampS }: Header, logs: readonly Log[]): Log
   return logs.map((log) => (log.blockS === undefined && log.blockHash === hash ? { ...log, blockS: timestampS } : log));
 }
 
-/** Each log once. A node whose logs name two blocks of one number, or of one transaction, is not to be believed. */
+/** Each log once. Rejects logs that have two blocks at one number, or one transaction in two blocks. */
 function checkedLogs(node: Node, logs: readonly Log[]): readonly Log[] {
   const unique = isAscending(logs) ? logs : uniqueOf(logs);
   if (hashesOf(unique) === null) throw garbageFrom(node);
@@ -186,8 +186,8 @@ function uniqueOf(logs: readonly Log[]): Log[] {
 }
 
 /**
- * The blocks that logs name, by number; null where two of one number have different hashes, or one transaction is in two blocks:
- * from a node that is between two forks, a payment would become two facts.
+ * The hashes of the logs' blocks, by number. Null if two blocks have the same number, or if one transaction is in two blocks. A node
+ * that switches between two forks can send such logs, and they would make two facts of one payment.
  */
 export function hashesOf(logs: readonly Log[]): Map<number, string> | null {
   const hashes = new Map<number, string>();

@@ -21,7 +21,7 @@ const HEADS_MS = 60_000;
 const LEADS_MS = 30_000;
 const LAG_BLOCKS = 2;
 
-/** Whether the leader gives a reason to ask the others: it stands still, is behind the tip, or it is time. */
+/** Whether to ask the other nodes for their heads: the leader stands still or is behind the tip, or `HEADS_MS` have passed. */
 export function areHeadsDue({ follow, state }: EvmPoll, isBehind: boolean): boolean {
   const { memory, witnesses, nodes, clock } = follow;
   if (nodes.count === 1) return false;

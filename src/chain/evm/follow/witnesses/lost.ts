@@ -10,9 +10,9 @@ import type { LostTrace } from '../memory.ts';
 import { shownBy } from './votes.ts';
 
 /**
- * Lost facts, before they are retracted: a node may have left their log out of every response since a fork moved them. The
- * transactions of the blocks above the fork show which of them are in a block again; only these need a receipt. The calls
- * grow with the blocks, and not with the payments. A retraction needs two answers, and answers of a quorum.
+ * Looks for lost facts before they are retracted, because a node may have left out their log since a fork moved them. The
+ * transactions of the blocks above the fork show which of them are in a block again; only these need a receipt. The number of
+ * calls depends on the blocks, and not on the payments. A retraction needs two answers, and answers of a quorum.
  */
 
 const BLOCKS_A_POLL = 100;

@@ -35,7 +35,7 @@ export async function isAttached(queries: Queries, name: string): Promise<boolea
   return (await queries.get(sql, [name])) !== undefined;
 }
 
-/** Adds to what each entity of some rows stores, and to its events without deliveries. */
+/** Adds to the stored bytes of each entity in these rows, and to its number of events without deliveries. */
 export function addStored(queries: Queries, bytes: string, from: string, undelivered = '0'): Promise<number> {
   return queries.run(
     `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes, undelivered)

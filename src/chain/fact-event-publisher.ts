@@ -1,30 +1,30 @@
 const SOON_MS = 200;
 
 /**
- * Accepts the events that the facts of one network have led to, beside the reading of it, so that a crowd of payments does
- * not hold up the blocks after it. What is left when it stops waits in the store.
+ * Accepts the events of one network's facts. It runs independently of the polls, so that many payments in one block do not delay
+ * the blocks after it. After it stops, the remaining events wait in the database.
  */
-export class Teller {
-  #telling: Promise<void> | null = null;
+export class FactEventPublisher {
+  #publishing: Promise<void> | null = null;
   #isWoken = false;
   #isStopped = false;
   #soon: Timer | null = null;
 
   constructor(
-    /** Accepts some events and returns how many; 0 where none is left for now. */
+    /** Accepts some events and returns how many; 0 if none is left for now. */
     private readonly accept: () => Promise<number>,
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** There may be something to tell. */
+  /** There may be an event to publish. */
   wake(): void {
     this.#isWoken = true;
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = null;
+    this.#publishing ??= this.#publish().finally(() => {
+      this.#publishing = null;
     });
   }
 
-  /** Something waits for the fan-out job, which takes a few milliseconds as a rule; the next poll may be seconds away. */
+  /** A held event waits for a task, which usually takes a few milliseconds; the next poll may be seconds away. */
   wakeSoon(): void {
     if (this.#isStopped) return;
     this.#soon ??= setTimeout(() => {
@@ -37,10 +37,10 @@ export class Teller {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#soon ?? undefined);
-    await this.#telling;
+    await this.#publishing;
   }
 
-  async #tell(): Promise<void> {
+  async #publish(): Promise<void> {
     try {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false;

@@ -8,7 +8,7 @@ const MAX_LOOKS = 50;
  * A retraction goes to the webhooks that may have received the original. This waits some seconds for the original to be
  * sent, as there would be time on a network.
  */
-export async function untilTold(client: Paybell, eventId: string): Promise<void> {
+export async function waitUntilSent(client: Paybell, eventId: string): Promise<void> {
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     if (!(await isPending(client, eventId))) return;
     await Bun.sleep(LOOK_EVERY_MS);
