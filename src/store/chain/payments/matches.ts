@@ -55,30 +55,37 @@ export async function findMatches(
   if (found === null) return null;
   const address = query.address === undefined ? [] : ofAddress(partyOf(query.address), parameters);
   if (address === null) return null;
-  const isByDate = found.length + address.length === 0 && !hasOwnIndex(query);
-  const networks = isByDate ? await ofNetworks(queries, entityId, query, parameters) : [];
-  if (!isByDate && query.networkId !== undefined) {
+  const isNarrow =
+    [query.transactionHash, transferId, agreementId, invoiceId].some((given) => given !== undefined) ||
+    (search !== null && search.by !== 'address' && search.by !== 'amount');
+  const isOfNetworks = !isNarrow && search?.by !== 'amount' && isReadByNetwork(query);
+  const networks = isOfNetworks ? await ofNetworks(queries, entityId, query, parameters) : [];
+  if (isOfNetworks && networks.length === 0) return null;
+  if (!isOfNetworks && query.networkId !== undefined) {
     common.push(`${ONE_BY_ONE} = ${parameters.bind(query.networkId)}`);
   }
-  if (isByDate && networks.length === 0) return null;
-  // Only one group of conditions can be read as lists that an index has in order.
-  const [alternatives = [], ...others] = [address, found, networks].filter((group) => group.length > 0);
-  for (const group of others) common.push(`(${group.join(' or ')})`);
+  // Only one pair of conditions can be read as two lists that an index has in order.
+  const [pair, others] = address.length > 0 ? [address, found] : [found, []];
+  if (others.length > 0) common.push(`(${others.join(' or ')})`);
   const rest = common.join(' and ');
-  return {
-    parameters,
-    alternatives: alternatives.length === 0 ? [rest] : alternatives.map((one) => `${rest} and ${one}`),
-    isNarrow:
-      [query.transactionHash, transferId, agreementId, invoiceId].some((given) => given !== undefined) ||
-      (search !== null && search.by !== 'address' && search.by !== 'amount'),
-  };
+  const conditions = [pair, networks].filter((group) => group.length > 0).reduce(eachWithEach, [rest]);
+  return { parameters, alternatives: conditions, isNarrow };
 }
 
-/** Whether an index leads to the payments that match, in the order of their dates or to few of them. */
-function hasOwnIndex(query: PaymentListQuery): boolean {
-  const { transactionHash, transferId, agreementId, invoiceId, payer, payee, token, amount, state } = query;
-  const given = [transactionHash, transferId, agreementId, invoiceId, payer, payee, token, amount];
-  return given.some((one) => one !== undefined) || (state !== undefined && state !== 'final');
+function eachWithEach(all: readonly string[], group: readonly string[]): readonly string[] {
+  return all.flatMap((one) => group.map((other) => `${one} and ${other}`));
+}
+
+/**
+ * Whether the payments are read by network, in the order of their dates: all of them, or those of an account. The index of
+ * states, of an amount or of a token leads to fewer.
+ */
+function isReadByNetwork(query: PaymentListQuery): boolean {
+  const { payer, payee, address, q, token, amount, minAmount, maxAmount, state } = query;
+  if (amount !== undefined || (state !== undefined && state !== 'final')) return false;
+  const hasRange = minAmount !== undefined || maxAmount !== undefined;
+  const hasAccount = [payer, payee, address, q].some((given) => given !== undefined);
+  return token === undefined || (hasAccount && !hasRange);
 }
 
 /** The network where no index may be chosen by it, because another one leads to fewer payments. */
