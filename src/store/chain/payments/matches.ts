@@ -77,7 +77,7 @@ function eachWithEach(all: readonly string[], group: readonly string[]): readonl
 }
 
 /**
- * Whether the payments are read by network, in the order of their dates: all of them, or those of an account. The index of
+ * Whether the payments are read by network, in the order of their dates: all of them, or the payments of an account. The index of
  * states, of an amount or of a token leads to fewer.
  */
 function isReadByNetwork(query: PaymentListQuery): boolean {
