@@ -28,8 +28,11 @@ const GOAL_P99_MS = 10;
 
 const NETWORK = 8453;
 const PAYERS = 5_000;
+/** One payment of so many is on Ethereum, which has few of a list that is read by date. */
+const RARE = Math.ceil(PAYMENTS / 10);
 const ROWS_PER_INSERT = 50_000;
 const DAYS_MS = 30 * 86_400_000;
+const dayOf = (i: number) => Math.floor((Date.now() - DAYS_MS + (i * DAYS_MS) / PAYMENTS) / 1000);
 const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913';
 const SHOP = `0x${'b'.repeat(40)}`;
 
@@ -58,7 +61,7 @@ async function fillPayments(db: Database, entityId: string): Promise<void> {
              contract, block_number, block_hash, log_index, agreement_id, fields, is_payment, payer, payee, token, amount,
              created_at_ms, changed_at_ms)
            with ${numbers}, p as (select i, ${amount} as amount from s)
-           select $1, 'fct_' || ${hex('i', 26)}, ${NETWORK}, 'src_1', 'final', 1, 'Transfer', 0,
+           select $1, 'fct_' || ${hex('i', 26)}, case when i % ${RARE} = 0 then 1 else ${NETWORK} end, 'src_1', 'final', 1, 'Transfer', 0,
              '0x${'0'.repeat(32)}' || ${hex('i', 32)}, '${TOKEN}', i / 10, '0x' || ${hex('i / 10', 64)}, i % 10,
              case when i % 50 = 0 then 'agr_' || cast(i / 500 as text) end,
              '{"payer":"0x${'0'.repeat(32)}' || ${hex(`i % ${PAYERS}`, 8)} || '","payee":"${SHOP}","token":"${TOKEN}","amount":"' || amount || '"}',
@@ -106,6 +109,12 @@ async function measure(db: Database, tenant: Awaited<ReturnType<typeof createTen
     'an amount': [(i) => list(`?q=${1 + (i % 900)}.${String(1 + (i % 98)).padStart(2, '0')}`), few],
     'the first page': [() => list(''), few],
     'the first page of a network': [() => list(`?networkId=${NETWORK}`), few],
+    'the first page of a network with ten payments': [() => list('?networkId=1'), few],
+    'the first page of a state': [(i) => list(`?state=${i % 2 === 0 ? 'final' : 'seen'}`), few],
+    'the first page of a token': [() => list(`?token=${TOKEN}`), few],
+    'the first page of a payee on a network': [() => list(`?payee=${SHOP}&networkId=1`), few],
+    'a day': [(i) => list(`?since=${dayOf(i)}&until=${dayOf(i) + 86_400}`), few],
+    'a range of amounts': [(i) => list(`?token=${TOKEN}&minAmount=${1 + (i % 900)}&maxAmount=${2 + (i % 900)}`), few],
     'page 100': [() => list('?page=100'), few],
   };
   const rows: string[][] = [];

@@ -98,6 +98,25 @@ export const finality: readonly Mutant[] = [
     caughtBy: { file: 'chain/follow/witnesses', test: 'is not retracted if two nodes deny it at different times' },
   },
   {
+    name: 'absent-node-decides',
+    what: 'makes a payment final by the vote of a node that has failed since',
+    file: 'chain/follow/witnesses/witnesses.ts',
+    find: 'judgeVotes(counted, quorumOf(voters.length, this.rules.quorum), isComplete)',
+    replace: 'judgeVotes(counted, this.quorum, isComplete)',
+    caughtBy: {
+      file: 'chain/follow/absent-votes',
+      test: 'does not become final after that node has failed for ten minutes',
+    },
+  },
+  {
+    name: 'removed-node-decides',
+    what: 'counts the votes of nodes that the setting no longer names',
+    file: 'chain/follow/witnesses/witnesses.ts',
+    find: 'yes: votes.yes.filter(isVoter)',
+    replace: 'yes: votes.yes',
+    caughtBy: { file: 'chain/follow/absent-votes', test: 'is no longer in the setting' },
+  },
+  {
     name: 'left-branch-keeps-anchors',
     what: 'keeps the anchors of blocks that were replaced without a payment in them',
     file: 'chain/evm/follow/look.ts',

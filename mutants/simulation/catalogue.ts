@@ -145,8 +145,8 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     what: 'makes a payment final that one node alone has shown',
     law: 'L6',
     file: 'chain/evm/follow/witnesses/confirm.ts',
-    find: "const open = questions.filter(({ votes }) => judgeVotes(votes, witnesses.quorum, false) !== 'confirmed');",
-    replace: "const open = questions.filter(({ votes }) => judgeVotes(votes, 1, false) !== 'confirmed');",
+    find: "const open = questions.filter(({ votes }) => witnesses.judge(votes, false) !== 'confirmed');",
+    replace: 'const open = questions.filter(({ votes }) => votes.yes.length === 0);',
   },
   {
     name: 'retraction-by-attempts',

@@ -73,30 +73,28 @@ export async function readWanted(queries: Queries, networkId: number, entityIds:
   for (const chunk of chunks(entityIds)) {
     const which = `entity_id in ${valuesList(1, chunk.length, 1)} and network_id = $1`;
     const parameters = [networkId, ...chunk];
-    const chosen = await chosenColumns.all(
-      queries,
-      `select ${chosenColumns.list} from webhooks where ${which} and finality is not null group by entity_id, event, finality`,
-      parameters,
-    );
+    // Sent together, and run in this order.
+    const [chosen, all, changed, sessions] = await Promise.all([
+      chosenColumns.all(
+        queries,
+        `select ${chosenColumns.list} from webhooks where ${which} and finality is not null group by entity_id, event, finality`,
+        parameters,
+      ),
+      allColumns.all(queries, `select ${allColumns.list} from webhook_counts where ${which}`, parameters),
+      readChanges(queries, networkId, chunk),
+      listeningColumns.all(
+        queries,
+        `select distinct ${listeningColumns.list} from listen_sessions
+         where ended = 0 and entity in ${valuesList(1, chunk.length)}`,
+        chunk,
+      ),
+    ]);
     for (const row of chosen) {
       add(countsOf(row), row.finality, row.webhooks);
       add(countsOf(row), finalityText(defaultFinality(row.event)), -row.webhooks);
     }
-    const all = await allColumns.all(
-      queries,
-      `select ${allColumns.list} from webhook_counts where ${which}`,
-      parameters,
-    );
     for (const row of all) add(countsOf(row), finalityText(defaultFinality(row.event)), row.webhooks);
-    for (const row of await readChanges(queries, networkId, chunk)) {
-      changes.set(keyOf(row), [...(changes.get(keyOf(row)) ?? []), row]);
-    }
-    const sessions = await listeningColumns.all(
-      queries,
-      `select distinct ${listeningColumns.list} from listen_sessions
-       where ended = 0 and entity in ${valuesList(1, chunk.length)}`,
-      chunk,
-    );
+    for (const row of changed) changes.set(keyOf(row), [...(changes.get(keyOf(row)) ?? []), row]);
     for (const { entityId } of sessions) listening.add(entityId);
   }
   const webhooksOf = (wanted: WantedEvent) => {

@@ -23,6 +23,8 @@ export class TestClock {
 
 export type FollowedOptions = {
   readonly nodes: readonly Exchange[];
+  /** The ids of the nodes by which their votes are stored; without them, their names. */
+  readonly ids?: readonly string[];
   readonly sources?: FollowedSource[];
   readonly startBlock?: number | null;
   readonly finalityDepth?: number | null;
@@ -68,6 +70,7 @@ export class FollowedChain {
         (exchange, index) =>
           new Node({
             name: `1#${index + 1}`,
+            ...(options.ids === undefined ? {} : { id: options.ids[index] ?? '' }),
             identity: evmIdentity(1),
             exchange,
             clock,

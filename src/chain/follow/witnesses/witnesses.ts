@@ -1,10 +1,13 @@
 import {
   agreedBlock,
   capAlone,
+  judgeVotes,
   type LearnedDepth,
   learnAlone,
   learnTogether,
   quorumOf,
+  type Verdict,
+  type Votes,
 } from '../../../domain/chain/witnesses.ts';
 import type { NetworkState, NodeHealth } from '../../../store/chain/network-store.ts';
 import type { Node } from '../../rpc/node.ts';
@@ -134,6 +137,19 @@ export class Witnesses {
     const nowMs = this.clock.nowMs();
     const voters = this.all.filter((witness) => names.has(witness.node.name) || !witness.isAbsent(nowMs));
     return quorumOf(voters.length, null);
+  }
+
+  /**
+   * The verdict of these votes. A node that has voted and fails since is one of the nodes whose majority is needed: its vote alone
+   * does not decide where fewer nodes are left. The vote of a node that the setting no longer names does not count.
+   */
+  judge(votes: Votes, isComplete: boolean): Verdict {
+    const nowMs = this.clock.nowMs();
+    const hasVoted = (id: string) => votes.yes.includes(id) || votes.no.includes(id);
+    const voters = this.all.filter((witness) => hasVoted(witness.node.id) || !witness.isAbsent(nowMs));
+    const isVoter = (id: string) => voters.some(({ node }) => node.id === id);
+    const counted = { yes: votes.yes.filter(isVoter), no: votes.no.filter(isVoter) };
+    return judgeVotes(counted, quorumOf(voters.length, this.rules.quorum), isComplete);
   }
 
   /** The leader if it takes calls, else the node with the best head that does. Null while none takes calls. */

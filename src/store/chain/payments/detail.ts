@@ -16,12 +16,14 @@ export async function readPayment(db: Database, entityId: string, paymentId: str
   const fact = factId === null ? null : await readFact(db, entityId, factId);
   if (fact === null) return null;
   return db.snapshot(async (queries) => {
-    const networks = await readNetworkLevels(queries);
-    const row = await paymentRowColumns.get(
-      queries,
-      `select ${paymentRowColumns.list} from facts where entity_id = $1 and id = $2 and is_payment = 1`,
-      [entityId, fact.factId],
-    );
+    const [networks, row] = await Promise.all([
+      readNetworkLevels(queries),
+      paymentRowColumns.get(
+        queries,
+        `select ${paymentRowColumns.list} from facts where entity_id = $1 and id = $2 and is_payment = 1`,
+        [entityId, fact.factId],
+      ),
+    ]);
     if (row === undefined) return null;
     const [payment] = await toPayments(queries, db.dialect, entityId, [row], networks);
     if (payment === undefined) return null;

@@ -1,51 +1,75 @@
 import { MAX_PAYMENTS_COUNTED, type PaymentList, type PaymentListQuery } from '../../../contract/chain/payments.ts';
 import { DomainError } from '../../../domain/errors.ts';
-import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
+import { type Database, longReadsOf, type Queries, type SqlValue } from '../../database/database.ts';
 import { Parameters, readInteger } from '../../database/sql.ts';
-import { readNetworkLevels } from './levels.ts';
-import { findMatches, type Matches } from './matches.ts';
-import { paymentRowColumns, toPayments } from './view.ts';
+import { factTable } from '../tables.ts';
+import { type NetworkLevels, readNetworkLevels } from './levels.ts';
+import { findMatches, isStateComputed, type Matches } from './matches.ts';
+import { type PaymentRow, paymentRowColumns, toPayments } from './view.ts';
 
-/** Lists payments. The ids of a page come first, so that the statements read none of the skipped rows. */
+/**
+ * Lists payments. Statements that need no result of each other are sent together: on a busy machine, a search takes as long as
+ * the number of times that it waits for the database.
+ */
 export function listPayments(db: Database, entityId: string, query: PaymentListQuery): Promise<PaymentList> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {
-    const networks = await readNetworkLevels(queries);
-    const matches = await findMatches(queries, db.dialect, entityId, query, networks);
-    if (matches === null) return { totalResults: 0, isTotalExact: true, payments: [] };
-    const offset = (query.page - 1) * query.limit;
-    const { ids, ...total } = await readPageIds(queries, matches, query, offset);
-    if (ids.length === 0) return { ...total, payments: [] };
-    const parameters = new Parameters(entityId);
-    const rows = await paymentRowColumns.all(
-      queries,
-      `select ${paymentRowColumns.list} from facts where entity_id = $1 and id in ${parameters.list(ids)}`,
-      parameters.values,
-    );
-    const byId = new Map(rows.map((row) => [row.factId, row]));
-    const inOrder = ids.flatMap((id) => byId.get(id) ?? []);
-    return { ...total, payments: await toPayments(queries, db.dialect, entityId, inOrder, networks) };
+    const reading = readNetworkLevels(queries);
+    // Most searches need the levels for their rows only.
+    const known: Levels = isStateComputed(query) ? await reading : NO_LEVELS;
+    const [networks, page] = await Promise.all([reading, readPage(queries, db, entityId, query, known)]);
+    const { rows, total } = page;
+    const [counted, payments] = await Promise.all([total(), toPayments(queries, db.dialect, entityId, rows, networks)]);
+    return { ...counted, payments };
   });
 }
 
-type Total = Pick<PaymentList, 'totalResults' | 'isTotalExact'>;
+type Levels = ReadonlyMap<number, NetworkLevels>;
+const NO_LEVELS: Levels = new Map();
 
-/** A first page that is not full has all matches, so that most searches need no count. */
-async function readPageIds(
+type Total = Pick<PaymentList, 'totalResults' | 'isTotalExact'>;
+type Page = { readonly rows: readonly PaymentRow[]; readonly total: () => Total | Promise<Total> };
+
+async function readPage(
   queries: Queries,
+  { dialect }: Pick<Database, 'dialect'>,
+  entityId: string,
+  query: PaymentListQuery,
+  networks: Levels,
+): Promise<Page> {
+  const exactly = (totalResults: number) => () => ({ totalResults, isTotalExact: true });
+  const matches = await findMatches(queries, dialect, entityId, query, networks);
+  if (matches === null) return { rows: [], total: exactly(0) };
+  if (query.page > 1) return readLaterPage(queries, entityId, matches, query);
+  const rows = await readMatches<PaymentRow>(queries, matches, query, 0, paymentRowColumns);
+  // A first page that is not full has all matches, so that most searches need no count.
+  if (rows.length < query.limit) return { rows, total: exactly(rows.length) };
+  return { rows, total: () => countMatches(queries, matches) };
+}
+
+/** The ids of the page come first, so that the statements read none of the skipped rows. */
+async function readLaterPage(
+  queries: Queries,
+  entityId: string,
   matches: Matches,
   query: PaymentListQuery,
-  offset: number,
-): Promise<Total & { readonly ids: readonly string[] }> {
-  if (offset === 0) {
-    const ids = await readIds(queries, matches, query, offset);
-    if (ids.length < query.limit) return { totalResults: ids.length, isTotalExact: true, ids };
-    return { ...(await countMatches(queries, matches)), ids };
-  }
+): Promise<Page> {
+  const offset = (query.page - 1) * query.limit;
   const total = await countMatches(queries, matches);
-  if (offset < total.totalResults) return { ...total, ids: await readIds(queries, matches, query, offset) };
-  // Each skipped match is read, so that a deep page would take as long as a count of everything.
-  if (!total.isTotalExact) throw new DomainError('page_too_deep', { limit: MAX_PAYMENTS_COUNTED });
-  return { ...total, ids: [] };
+  if (offset >= total.totalResults) {
+    // Each skipped match is read, so that a deep page would take as long as a count of everything.
+    if (!total.isTotalExact) throw new DomainError('page_too_deep', { limit: MAX_PAYMENTS_COUNTED });
+    return { rows: [], total: () => total };
+  }
+  const found = await readMatches<{ factId: string }>(queries, matches, query, offset, idColumns);
+  const parameters = new Parameters(entityId);
+  const rows = await paymentRowColumns.all(
+    queries,
+    `select ${paymentRowColumns.list} from facts
+     where entity_id = $1 and id in ${parameters.list(found.map(({ factId }) => factId))}`,
+    parameters.values,
+  );
+  const byId = new Map(rows.map((row) => [row.factId, row]));
+  return { rows: found.flatMap(({ factId }) => byId.get(factId) ?? []), total: () => total };
 }
 
 /**
@@ -61,26 +85,29 @@ async function countMatches(queries: Queries, { alternatives, parameters }: Matc
   return { totalResults: Math.min(counted, MAX_PAYMENTS_COUNTED), isTotalExact: counted <= MAX_PAYMENTS_COUNTED };
 }
 
+const idColumns = factTable.pick(['factId']);
+
 /** The order by date that no index has, so that an engine reads the few matches of another index and sorts them. */
 const SORTED = 'coalesce(created_at_ms, 0)';
 
-async function readIds(
+async function readMatches<Row extends { readonly factId: string }>(
   queries: Queries,
   { alternatives, parameters: { values }, isNarrow }: Matches,
   { sortDir, limit }: Pick<PaymentListQuery, 'sortDir' | 'limit'>,
   offset: number,
-): Promise<string[]> {
+  columns: { readonly list: string; all(queries: Queries, sql: string, params: readonly SqlValue[]): Promise<Row[]> },
+): Promise<Row[]> {
   const parameters = new Parameters(...values);
   const most = parameters.bind(offset + limit);
   const order = `order by ${isNarrow ? SORTED : 'created_at_ms'} ${sortDir}, id ${sortDir}`;
   const lists = alternatives.map(
     (where, index) =>
-      `select id, created_at_ms from (select id, created_at_ms from facts where ${where} ${order} limit ${most}) list${index}`,
+      `select * from (select ${columns.list}, created_at_ms from facts where ${where} ${order} limit ${most}) list${index}`,
   );
-  const rows = await queries.all<{ id: string }>(
-    `select id from (${lists.join(' union all ')}) lists order by created_at_ms ${sortDir}, id ${sortDir}
+  return columns.all(
+    queries,
+    `select * from (${lists.join(' union all ')}) lists order by created_at_ms ${sortDir}, "factId" ${sortDir}
      limit ${parameters.bind(limit)} offset ${parameters.bind(offset)}`,
     parameters.values,
   );
-  return rows.map(({ id }) => id);
 }

@@ -4,7 +4,7 @@ import { type PaymentSearch, readPaymentSearch } from '../../../domain/chain/pay
 import { amountKey, partyOf } from '../../../domain/chain/payments.ts';
 import { eventNumber } from '../../../domain/ids.ts';
 import { parseDecimal } from '../../../domain/payload-filter/decimal.ts';
-import type { Dialect, Queries } from '../../database/database.ts';
+import type { Dialect, Queries, SqlInteger } from '../../database/database.ts';
 import { Parameters } from '../../database/sql.ts';
 import { findFactOfEvent } from '../event-facts.ts';
 import { factTable, IS_NOT_FINAL } from '../tables.ts';
@@ -23,45 +23,93 @@ export type Matches = {
 const IS_PAYMENT = 'is_payment = 1';
 const IS_OF_INVOICE = 'invoice_id is not null';
 
-/** Null if nothing can match. */
+/** Whether the levels of the networks decide which payments have the state. */
+export function isStateComputed({ state }: Pick<PaymentListQuery, 'state'>): boolean {
+  return state === 'seen' || state === 'safe';
+}
+
+/** Null if nothing can match. The levels of the networks count only if `isStateComputed`. */
 export async function findMatches(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
   query: PaymentListQuery,
-  networks: ReadonlyMap<number, NetworkLevels>,
+  levels: ReadonlyMap<number, NetworkLevels>,
 ): Promise<Matches | null> {
   const parameters = new Parameters();
-  const { transferId, agreementId, invoiceId, networkId, since, until } = query;
+  const { transferId, agreementId, invoiceId, since, until } = query;
   const where = factTable.where(parameters, {
     entityId,
     transactionHash: query.transactionHash && (storedTransactionId(query.transactionHash) ?? query.transactionHash),
     transferId,
     agreementId,
     invoiceId,
-    networkId,
     createdAtMs: { from: toMs(since), before: toMs(until) },
   });
   const common = [where, IS_PAYMENT];
   if (invoiceId !== undefined) common.push(IS_OF_INVOICE);
   if (!addParties(common, parameters, query) || !addAmounts(common, parameters, query)) return null;
-  if (!addState(common, parameters, query, networks)) return null;
+  if (!addState(common, parameters, query, levels)) return null;
   const search = query.q === undefined ? null : readPaymentSearch(query.q);
   const found = search === null ? [] : await searchConditions(queries, dialect, entityId, search, parameters);
   if (found === null) return null;
   const address = query.address === undefined ? [] : ofAddress(partyOf(query.address), parameters);
   if (address === null) return null;
+  const isNarrow =
+    [query.transactionHash, transferId, agreementId, invoiceId].some((given) => given !== undefined) ||
+    (search !== null && search.by !== 'address' && search.by !== 'amount');
+  const isOfNetworks = !isNarrow && search?.by !== 'amount' && isReadByNetwork(query);
+  const networks = isOfNetworks ? await ofNetworks(queries, entityId, query, parameters) : [];
+  if (isOfNetworks && networks.length === 0) return null;
+  if (!isOfNetworks && query.networkId !== undefined) {
+    common.push(`${ONE_BY_ONE} = ${parameters.bind(query.networkId)}`);
+  }
   // Only one pair of conditions can be read as two lists that an index has in order.
-  const [alternatives, others] = address.length > 0 ? [address, found] : [found, []];
+  const [pair, others] = address.length > 0 ? [address, found] : [found, []];
   if (others.length > 0) common.push(`(${others.join(' or ')})`);
   const rest = common.join(' and ');
-  return {
-    parameters,
-    alternatives: alternatives.length === 0 ? [rest] : alternatives.map((one) => `${rest} and ${one}`),
-    isNarrow:
-      [query.transactionHash, transferId, agreementId, invoiceId].some((given) => given !== undefined) ||
-      (search !== null && search.by !== 'address' && search.by !== 'amount'),
-  };
+  const conditions = [pair, networks].filter((group) => group.length > 0).reduce(eachWithEach, [rest]);
+  return { parameters, alternatives: conditions, isNarrow };
+}
+
+function eachWithEach(all: readonly string[], group: readonly string[]): readonly string[] {
+  return all.flatMap((one) => group.map((other) => `${one} and ${other}`));
+}
+
+/**
+ * Whether the payments are read by network, in the order of their dates: all of them, or the payments of an account. The index of
+ * states, of an amount or of a token leads to fewer.
+ */
+function isReadByNetwork(query: PaymentListQuery): boolean {
+  const { payer, payee, address, q, token, amount, minAmount, maxAmount, state } = query;
+  if (amount !== undefined || (state !== undefined && state !== 'final')) return false;
+  const hasRange = minAmount !== undefined || maxAmount !== undefined;
+  const hasAccount = [payer, payee, address, q].some((given) => given !== undefined);
+  return token === undefined || (hasAccount && !hasRange);
+}
+
+/** The network where no index may be chosen by it, because another one leads to fewer payments. */
+const ONE_BY_ONE = 'coalesce(network_id, 0)';
+
+/** One step along the index for each network. */
+const NETWORKS = `with recursive found (network_id) as (
+    select min(network_id) from facts where entity_id = $1 and ${IS_PAYMENT}
+    union all
+    select (select min(network_id) from facts where entity_id = $1 and ${IS_PAYMENT} and network_id > found.network_id)
+    from found where found.network_id is not null
+  )
+  select network_id from found where network_id is not null`;
+
+/** Each network has its payments in the order of their dates, so that a network with few of many does not read the others. */
+async function ofNetworks(
+  queries: Queries,
+  entityId: string,
+  { networkId }: PaymentListQuery,
+  parameters: Parameters,
+): Promise<string[]> {
+  if (networkId !== undefined) return [`network_id = ${parameters.bind(networkId)}`];
+  const rows = await queries.all<{ network_id: SqlInteger }>(NETWORKS, [entityId]);
+  return rows.map(({ network_id }) => `network_id = ${parameters.bind(Number(network_id))}`);
 }
 
 function toMs(seconds: number | undefined): number | undefined {
@@ -91,7 +139,9 @@ function addAmounts(common: string[], parameters: Parameters, query: PaymentList
     const decimal = given === undefined ? null : parseDecimal(given);
     if (decimal === null) continue;
     const key = amountKey(decimal);
-    if (key !== null) common.push(`amount ${operator} ${parameters.bind(key)}`);
+    // A range comes with a token, whose payments have an index by date. By the index of amounts, a wide range is sorted whole.
+    const column = operator === '=' ? 'amount' : `(amount || '')`;
+    if (key !== null) common.push(`${column} ${operator} ${parameters.bind(key)}`);
     else if (operator !== '<=') return false;
   }
   return true;
@@ -107,11 +157,11 @@ function addState(
   if (state === undefined) return true;
   common.push(`state = ${parameters.bind(state === 'safe' ? 'seen' : state)}`);
   if (state !== 'final') common.push(IS_NOT_FINAL);
-  if (state !== 'seen' && state !== 'safe') return true;
+  if (!isStateComputed({ state })) return true;
   const safe = [...networks.values()].flatMap((network) =>
     network.safeBlock === null || (networkId !== undefined && networkId !== network.networkId)
       ? []
-      : `(network_id = ${parameters.bind(network.networkId)} and block_number <= ${parameters.bind(network.safeBlock)})`,
+      : `(${ONE_BY_ONE} = ${parameters.bind(network.networkId)} and block_number <= ${parameters.bind(network.safeBlock)})`,
   );
   if (safe.length === 0) return state === 'seen';
   common.push(`${state === 'seen' ? 'not ' : ''}(is_disputed = 0 and (${safe.join(' or ')}))`);

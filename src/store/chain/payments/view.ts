@@ -60,17 +60,14 @@ export async function toPayments(
   networks: ReadonlyMap<number, NetworkLevels>,
 ): Promise<Payment[]> {
   if (rows.length === 0) return [];
-  const nowMs = await readNowMs(queries, dialect);
   const ids = rows.map(({ factId }) => factId);
-  const events = await readPublishedEvents(queries, entityId, ids);
+  const [nowMs, events, shared] = await Promise.all([
+    readNowMs(queries, dialect),
+    readPublishedEvents(queries, entityId, ids),
+    readShared(queries, entityId, rows),
+  ]);
   const numbers = (row: PaymentRow) => eventNumbers(dialect, row, events.get(row.factId) ?? []);
   const totals = await countDeliveries(queries, dialect, entityId, [...new Set(rows.flatMap(numbers))]);
-  const shared = new Map<number, { stated: ReadonlyMap<string, StatedToken>; wanted: Wanted | null }>();
-  for (const [networkId, own] of Map.groupBy(rows, (row) => row.networkId)) {
-    const tokens = new Set(own.flatMap(({ token }) => token ?? []));
-    const wanted = own.some(mayWait) ? await readWanted(queries, networkId, [entityId]) : null;
-    shared.set(networkId, { stated: await readTokens(queries, networkId, [...tokens]), wanted });
-  }
   return rows.map((row) => {
     const network = networks.get(row.networkId) ?? null;
     const { stated, wanted = null } = shared.get(row.networkId) ?? {};
@@ -81,6 +78,26 @@ export async function toPayments(
       deliveries: sum(numbers(row).map((no) => totals.get(no))),
     };
   });
+}
+
+type Shared = { readonly stated: ReadonlyMap<string, StatedToken>; readonly wanted: Wanted | null };
+
+/** Reads the tokens and the wanted finalities of each network once. */
+async function readShared(
+  queries: Queries,
+  entityId: string,
+  rows: readonly PaymentRow[],
+): Promise<ReadonlyMap<number, Shared>> {
+  const networks = [...Map.groupBy(rows, (row) => row.networkId)];
+  const read = networks.map(async ([networkId, own]): Promise<[number, Shared]> => {
+    const tokens = new Set(own.flatMap(({ token }) => token ?? []));
+    const [stated, wanted] = await Promise.all([
+      readTokens(queries, networkId, [...tokens]),
+      own.some(mayWait) ? readWanted(queries, networkId, [entityId]) : null,
+    ]);
+    return [networkId, { stated, wanted }];
+  });
+  return new Map(await Promise.all(read));
 }
 
 /** The numbers of the accepted events in this revision. A held event is one event at every finality. */

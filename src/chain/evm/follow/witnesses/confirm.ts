@@ -1,5 +1,5 @@
 import type { BlockRef, FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
-import { judgeVotes, NO_VOTES, withVote } from '../../../../domain/chain/witnesses.ts';
+import { NO_VOTES, withVote } from '../../../../domain/chain/witnesses.ts';
 import { compareFacts, keyOf, missingFacts, positionOf } from '../../../follow/compare.ts';
 import type { Header } from '../../../follow/header.ts';
 import { NetworkHalted } from '../../../follow/poll.ts';
@@ -246,7 +246,7 @@ async function decide(poll: EvmPoll, progress: ConfirmProgress, { from, to }: Ra
   const { store, witnesses, memory } = poll.follow;
   const stored = await store.factsIn(poll.lease.networkId, from, to);
   const questions = stored.flatMap((fact) => questionOf(fact, progress));
-  const open = questions.filter(({ votes }) => judgeVotes(votes, witnesses.quorum, false) !== 'confirmed');
+  const open = questions.filter(({ votes }) => witnesses.judge(votes, false) !== 'confirmed');
   const judged = open.length === 0 ? [] : await takeVotes(poll, open);
   for (const one of judged) progress.votes.set(`${keyOf(one)} ${one.position.blockHash}`, one.votes);
   if (judged.some(({ verdict }) => verdict === 'open')) return;

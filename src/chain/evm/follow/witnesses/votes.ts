@@ -1,5 +1,5 @@
 import type { Evidence, FactChange, FactKey, Position } from '../../../../domain/chain/facts.ts';
-import { judgeVotes, type Verdict, type Votes, withVote } from '../../../../domain/chain/witnesses.ts';
+import { type Verdict, type Votes, withVote } from '../../../../domain/chain/witnesses.ts';
 import { keyOf } from '../../../follow/compare.ts';
 import type { Header } from '../../../follow/header.ts';
 import type { Outcomes } from '../../../rpc/batch.ts';
@@ -38,8 +38,8 @@ export async function takeVotes<Asked extends Question>(
   isAskedAgain = false,
 ): Promise<Judged<Asked>[]> {
   const { witnesses } = poll.follow;
-  const { present, quorum } = witnesses;
-  const isConfirmed = ({ votes }: Asked) => judgeVotes(votes, quorum, false) === 'confirmed';
+  const { present } = witnesses;
+  const isConfirmed = ({ votes }: Asked) => witnesses.judge(votes, false) === 'confirmed';
   if (!isAskedAgain && questions.every(isConfirmed)) {
     return questions.map((question) => ({ ...question, verdict: 'confirmed' }));
   }
@@ -51,7 +51,7 @@ export async function takeVotes<Asked extends Question>(
       answered.add(`${node.id} ${placeOf(question)}`);
     }
   };
-  const verdictNow = ({ votes }: Asked) => judgeVotes(votes, quorum, false);
+  const verdictNow = ({ votes }: Asked) => witnesses.judge(votes, false);
   const isAnswered = (node: string, question: Asked) => answered.has(`${node} ${placeOf(question)}`);
   const reachable = present.flatMap(({ node }) => (node.waitMs > 0 ? [] : node));
   for (const node of reachable) {
@@ -66,7 +66,7 @@ export async function takeVotes<Asked extends Question>(
     // Once a node has denied a fact, nodes that cannot vote now are not waited for.
     const isDenied = question.votes.no.length > 0;
     const isComplete = present.every((each) => hasVoted(votes, each.node.id) || (isDenied && each.isUseless));
-    return { ...question, votes, verdict: judgeVotes(votes, quorum, isComplete) };
+    return { ...question, votes, verdict: witnesses.judge(votes, isComplete) };
   });
   noteInventions(poll, judged);
   return judged;
