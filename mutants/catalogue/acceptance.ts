@@ -158,7 +158,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'backlog-counts-held',
     what: 'refuses the events of an entity because of one suspended webhook',
-    file: 'store/deliveries/counts/counts.ts',
+    file: 'store/deliveries/counts/usage.ts',
     find: 'sum(case when h.blocked = 0 then c.waiting end)',
     replace: 'sum(c.waiting)',
     caughtBy: { file: 'store/deliveries/counts/backlog', test: 'counts neither what is held nor what was cancelled' },
