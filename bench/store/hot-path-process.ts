@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Claimed, DirectDispatch } from '../../src/store/deliveries/claim/claimed.ts';
-import type { Acceptance } from '../../src/store/events/event-ids.ts';
+import type { Acceptance } from '../../src/store/events/acceptance.ts';
 import { eventTemplates, numbered, takeNumbers } from '../harness/event-bodies.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Database, SqlInteger } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { recordAttempts } from '../../src/store/deliveries/record/record-attempts.ts';
-import type { NewEvent } from '../../src/store/events/plan-acceptance.ts';
+import type { NewEvent } from '../../src/store/events/acceptance.ts';
 import { accept, claim, HOOK, newEvent, respondedWith } from '../../test/support/deliveries.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget } from '../../test/support/stores.ts';

@@ -62,7 +62,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'webhooks-of-another-network',
     what: 'delivers an event to the webhooks of another network that was in its group',
-    file: 'store/events/plan-acceptance.ts',
+    file: 'store/events/acceptance.ts',
     find: 'return `${entityId} ${networkId} ${event}`;',
     replace: 'return `${entityId} ${event}`;',
     caughtBy: { file: 'store/events/accept', test: 'tells networks apart also within one group' },
@@ -70,7 +70,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'fan-out-without-task',
     what: 'makes the first deliveries of a large event and forgets the rest',
-    file: 'store/events/accept.ts',
+    file: 'store/events/fan-out-task.ts',
     find: 'await startFanOut(queries, dialect, one, rest, nowMs);',
     replace: '',
     caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
@@ -134,7 +134,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'no-slot-freed',
     what: 'frees the slot of a destination that had none, and so none of the others',
-    file: 'store/events/accept.ts',
+    file: 'store/events/plan-acceptance.ts',
     find: 'if (reserved > 0) slots.set(destination, reserved);',
     replace: 'slots.set(destination, reserved);',
     caughtBy: { file: 'delivery/direct-dispatch', test: 'fails as the store does where it had no place' },
@@ -142,7 +142,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'slots-after-deadline',
     what: 'takes slots for an acceptance that has already failed',
-    file: 'store/events/accept.ts',
+    file: 'store/events/plan-acceptance.ts',
     find: "if (isOver) throw new StoreUnavailableError('the transaction is past its deadline');",
     replace: 'if (false && isOver) return;',
     caughtBy: { file: 'store/events/accept-queue', test: 'takes no slots after it has failed' },
@@ -150,7 +150,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'accepted-not-counted',
     what: 'accepts deliveries without counting them as waiting',
-    file: 'store/events/accept.ts',
+    file: 'store/deliveries/queued.ts',
     find: 'changes.queue(entity, receiver.webhookNo, { waiting: 1 });',
     replace: '',
     caughtBy: { file: 'store/deliveries/counts/backlog', test: 'has room below its limit and none from it on' },
@@ -158,7 +158,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'backlog-counts-held',
     what: 'refuses the events of an entity because of one suspended webhook',
-    file: 'store/deliveries/counts/counts.ts',
+    file: 'store/deliveries/counts/usage.ts',
     find: 'sum(case when h.blocked = 0 then c.waiting end)',
     replace: 'sum(c.waiting)',
     caughtBy: { file: 'store/deliveries/counts/backlog', test: 'counts neither what is held nor what was cancelled' },

@@ -102,8 +102,8 @@ export const claims: readonly Mutant[] = [
     name: 'wake-up-takes-the-last',
     what: 'wakes a queue when the last of several deliveries is due, and not the first',
     file: 'store/deliveries/heads.ts',
-    find: 'const atMs = Math.min(known?.atMs ?? Number.POSITIVE_INFINITY, wake.atMs);',
-    replace: 'const atMs = Math.max(known?.atMs ?? 0, wake.atMs);',
+    find: 'last.atMs = Math.min(last.atMs, wake.atMs);',
+    replace: 'last.atMs = Math.max(last.atMs, wake.atMs);',
     caughtBy: {
       file: 'store/deliveries/claim',
       test: 'finds a queue when the first of what was recorded together is due',

@@ -41,7 +41,7 @@ export const order: readonly Mutant[] = [
   {
     name: 'parked-claimed',
     what: 'sends the next event of an agreement while the one before it is under way',
-    file: 'store/events/accept.ts',
+    file: 'store/deliveries/queued.ts',
     find: 'row.place?.isParked === true ? null : row.receiver.generation,',
     replace: 'row.receiver.generation,',
     caughtBy: { file: 'store/deliveries/order/order-keys', test: 'sends the next of an agreement when' },
@@ -49,7 +49,7 @@ export const order: readonly Mutant[] = [
   {
     name: 'resume-releases-parked',
     what: 'sends what waits for its turn when its webhook is resumed',
-    file: 'store/events/accept.ts',
+    file: 'store/deliveries/queued.ts',
     find: 'row.place?.isParked === true ? null : row.receiver.generation,',
     replace: 'row.receiver.generation + (row.place?.isParked === true ? 1 : 0),',
     caughtBy: { file: 'store/deliveries/order/order-keys', test: 'also while another webhook is resumed' },

@@ -6,8 +6,8 @@ export const records: readonly Mutant[] = [
     name: 'attempts-of-a-delivery-at-once',
     what: 'records two attempts of a delivery in one statement, and counts both for the one row that changes',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'if (byDelivery.size === made.length) return [made];',
-    replace: 'if (byDelivery.size >= 0) return [made];',
+    find: 'if (ids.size === made.length) return [made];',
+    replace: 'if (ids.size >= 0) return [made];',
     caughtBy: {
       file: 'store/deliveries/record-attempts',
       test: 'counts two attempts of a delivery in one batch each once',

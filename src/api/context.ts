@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
 import type { WriteProblem } from '../store/database/write-health.ts';
-import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
+import type { EntityUsage } from '../store/deliveries/counts/usage.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import type { Change } from '../store/tenants/audit.ts';

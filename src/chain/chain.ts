@@ -11,7 +11,7 @@ import { NetworkStore, RENEW_MS } from '../store/chain/networks.ts';
 import { FollowedSources } from '../store/chain/sources/followed.ts';
 import { readTokens as readStoredTokens, saveTokens } from '../store/chain/tokens.ts';
 import type { Database } from '../store/database/database.ts';
-import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
+import type { EntityUsage } from '../store/deliveries/counts/usage.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import { newId } from '../store/new-id.ts';
 import { ChainMetrics } from './chain-metrics.ts';

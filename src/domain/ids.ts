@@ -81,8 +81,15 @@ export function roundOfHex(hex: string): number {
   return Number.parseInt(hex.slice(-DELIVERY_DIGITS, -QUEUE_DIGITS), 16);
 }
 
+/** Reads of one moment follow each other, and comparing the digits takes a tenth of the time of reading them. */
+let lastTime = { digits: '0'.repeat(TIME_DIGITS), ms: 0 };
+
 export function timeOfHex(hex: string): number {
-  return Number.parseInt(hex.slice(0, TIME_DIGITS), 16);
+  if (hex.startsWith(lastTime.digits)) return lastTime.ms;
+  const digits = hex.slice(0, TIME_DIGITS);
+  const ms = Number.parseInt(digits, 16);
+  if (digits.length === TIME_DIGITS) lastTime = { digits, ms };
+  return ms;
 }
 
 /** Sorts before every id of this millisecond and after every id of the one before it. */

@@ -12,7 +12,7 @@ import { PERMISSIONS, type Permission } from '../../src/domain/keys/api-keys.ts'
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../src/store/database/database.ts';
-import { EntityUsage } from '../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../src/store/deliveries/counts/usage.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import { createApiKey } from '../../src/store/tenants/api-keys.ts';
 import type { Change } from '../../src/store/tenants/audit.ts';

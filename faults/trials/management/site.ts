@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
-import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/usage.ts';
 import { type DeliveryState, readDeliveries } from '../../../test/support/deliveries.ts';
 import type { ReceivedRequest } from '../../../test/support/ledger.ts';
 import type { Client } from '../../../test/support/service.ts';

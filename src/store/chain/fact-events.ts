@@ -21,8 +21,8 @@ import {
 } from '../database/sql.ts';
 import { wakeHeads } from '../deliveries/heads.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
+import type { NewEvent } from '../events/acceptance.ts';
 import { startEventTask } from '../events/fan-out-task.ts';
-import type { NewEvent } from '../events/plan-acceptance.ts';
 import { endOutdated, outdateRetractions } from '../events/retraction/outdate.ts';
 import { invoiceEventId, isInvoiceSubject } from './invoices/payload.ts';
 import { factEventId } from './publish/fact-payload.ts';

@@ -214,11 +214,16 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
   const text = wakeTexts.get(dialect) ?? wakeText(dialect);
   wakeTexts.set(dialect, text);
   const merged = new Map<string, Wake>();
+  // Most wakes of a transaction are of few heads, and many in a row.
+  let last: Wake | undefined;
   for (const wake of wakes) {
-    const key = `${wake.entityId} ${wake.webhookNo}`;
-    const known = merged.get(key);
-    const atMs = Math.min(known?.atMs ?? Number.POSITIVE_INFINITY, wake.atMs);
-    merged.set(key, { ...wake, atMs, isWaiting: wake.isWaiting || known?.isWaiting === true });
+    if (last === undefined || last.webhookNo !== wake.webhookNo || last.entityId !== wake.entityId) {
+      const key = nameOfHead(wake);
+      last = merged.get(key) ?? { ...wake };
+      merged.set(key, last);
+    }
+    last.atMs = Math.min(last.atMs, wake.atMs);
+    last.isWaiting ||= wake.isWaiting;
   }
   const sorted = [...merged.values()].sort(byKey);
   for (const chunk of byEntity(dialect, sorted).flatMap((some) => [...chunks(some)])) {

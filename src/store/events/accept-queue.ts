@@ -7,9 +7,8 @@ import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { Turns } from '../turns.ts';
-import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
-import type { Acceptance } from './event-ids.ts';
-import type { NewEvent } from './plan-acceptance.ts';
+import { acceptEvents } from './accept.ts';
+import { type Acceptance, type AcceptedGroup, emptyGroup, type NewEvent } from './acceptance.ts';
 
 /** Enough events to share the cost of a commit, few enough not to make the first of them wait for the last. */
 const MAX_GROUP = 200;

@@ -2,18 +2,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
 import { byEntity, Columns, chunks, entityKey, eventIdKey, nullable, text, uuid, valuesList } from '../database/sql.ts';
-import type { NewEvent } from './plan-acceptance.ts';
+import type { Acceptance, NewEvent } from './acceptance.ts';
 
 /** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
-
-/** `repeated` when the same bytes had been accepted under this id before: the first result counts. */
-export type Acceptance = {
-  eventId: string;
-  deliveries: number;
-  /** The event that superseded this one on arrival. This one is stored, and not delivered. */
-  supersededBy: string | null;
-  repeated: boolean;
-};
 
 /** Same bytes: the first result again. Other bytes under the same id: never both. */
 export async function repeatAcceptance(

@@ -3,7 +3,7 @@ import { hashKey } from '../database/sql.ts';
 import { joinKeys, orderKeyOf, type Place, type Subjects } from '../deliveries/order/order-keys.ts';
 import type { TaskKind } from '../tables.ts';
 import { startTask, type Task } from '../tasks/tasks.ts';
-import type { Incoming, NewEvent, Receiver, Rest } from './plan-acceptance.ts';
+import type { AcceptanceRun, Incoming, NewEvent, Receiver, Rest } from './acceptance.ts';
 
 /**
  * The tasks that make deliveries after the transaction that accepted their event: the rest of an event for many webhooks
@@ -44,8 +44,18 @@ export function startEventTask(
   return startTask(queries, dialect, row);
 }
 
-/** The deliveries of an event that its transaction left over. */
-export async function startFanOut(
+/** The deliveries that the transaction of their event has no room for. */
+export async function startFanOuts({ queries, dialect, order, group }: AcceptanceRun): Promise<void> {
+  const { nowMs } = group;
+  for (const one of order.accepted) {
+    const { event, rest, retracted } = one;
+    if (rest === null || event.heldFor != null || retracted !== undefined) continue;
+    await startFanOut(queries, dialect, one, rest, nowMs);
+    group.hasRest = true;
+  }
+}
+
+async function startFanOut(
   queries: Queries,
   dialect: Dialect,
   { event, eventNo, receivers }: Incoming,

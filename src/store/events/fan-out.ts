@@ -1,13 +1,14 @@
 import { deliveryHex } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { CountChanges } from '../deliveries/counts/counts.ts';
+import { insertDeliveries } from '../deliveries/queued.ts';
 import { eventTable } from '../tables.ts';
 import type { Progress, StepTools } from '../tasks/tasks.ts';
 import { finalityAsOf, optionsAsOf } from '../webhooks/option-changes.ts';
-import { insertDeliveries } from './accept.ts';
+import type { Receiver } from './acceptance.ts';
 import { type EventTask, takeTurnsOfRest } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
-import { planFanOut, type Receiver } from './plan-acceptance.ts';
+import { planFanOut } from './plan-acceptance.ts';
 import { receiverColumns, toReceivers } from './receivers.ts';
 import { setDeliveries } from './unmatched.ts';
 

@@ -5,7 +5,7 @@ import { type CompiledFilter, compileFilter, Payload } from '../../domain/payloa
 import type { Queries } from '../database/database.ts';
 import { Columns, chunks, integer, Parameters, type RowOf, readInteger, text } from '../database/sql.ts';
 import { parseFilter, readFilterTexts } from '../webhooks/filters.ts';
-import type { NewEvent, Receiver } from './plan-acceptance.ts';
+import type { NewEvent, Receiver } from './acceptance.ts';
 import { WorkPace } from './work-pace.ts';
 
 /** Which of the webhooks for an event want it, by their filters. */

@@ -11,14 +11,32 @@ import {
 } from '../deliveries/order/order-keys.ts';
 import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
 import { webhookCountTable } from '../tables.ts';
+import {
+  type AcceptanceRun,
+  hasSubject,
+  type Incoming,
+  type Order,
+  type Outdated,
+  type Receiver,
+  roleOfEvent,
+  WITHOUT_ORDER,
+  withoutOrder,
+} from './acceptance.ts';
 import { nameOfEvent } from './event-ids.ts';
-import { type Incoming, type Order, type Receiver, roleOfEvent, WITHOUT_ORDER } from './plan-acceptance.ts';
-import { endOutdated, type Outdated } from './retraction/outdate.ts';
+import { endOutdated } from './retraction/outdate.ts';
 
 /** Order and supersession during acceptance. An event without a part in either costs no statement here. */
 
+/** The order of the new events among themselves and with those that wait. */
+export async function orderDeliveries(run: AcceptanceRun): Promise<void> {
+  const { queries, dialect, added, outdated, changes, group } = run;
+  run.order = added.some(({ event }) => hasSubject(event))
+    ? await takeTurns(queries, dialect, added, outdated, changes, group.nowMs)
+    : withoutOrder(added);
+}
+
 /** Locks the subjects of the events, then their order keys. */
-export async function takeTurns(
+async function takeTurns(
   queries: Queries,
   dialect: Dialect,
   incoming: readonly Incoming[],
@@ -111,9 +129,14 @@ function placeOf({ eventNo }: Incoming, { endpointNo }: Receiver): string {
   return `${eventNo} ${endpointNo}`;
 }
 
+/** Otherwise its agreement gives no order, and its hash is not needed. */
+function isForOrdered({ receivers }: Incoming): boolean {
+  return receivers.some(({ isOrdered }) => isOrdered);
+}
+
 function joiningOf(dialect: Dialect, incoming: Incoming): JoiningDelivery[] {
   const { entityId, agreementId = null, factKey = null } = incoming.event;
-  if (agreementId === null && factKey === null) return [];
+  if (factKey === null && (agreementId === null || !isForOrdered(incoming))) return [];
   const entity = entityKey(dialect, entityId);
   const subjects = subjectsOf(dialect, incoming.event);
   return incoming.receivers.flatMap((receiver) => {
@@ -139,8 +162,9 @@ async function queueBehindFanOuts(
 ): Promise<Incoming[]> {
   const { hexOf } = dialect;
   const keyed = incoming.flatMap((one) => {
+    const isOrdered = isForOrdered(one);
+    if ((one.event.factKey ?? null) === null && !isOrdered) return [];
     const { agreement, payment } = subjectsOf(dialect, one.event);
-    const isOrdered = one.receivers.some((receiver) => receiver.isOrdered);
     const entity = entityKey(dialect, one.event.entityId);
     const subjects = one.receivers.length === 0 ? [] : [payment, isOrdered ? agreement : null];
     return subjects.flatMap((key) => (key === null ? [] : { one, entity, key }));

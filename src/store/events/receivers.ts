@@ -13,7 +13,7 @@ import {
 } from '../database/sql.ts';
 import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
 import { REVISION } from '../tables.ts';
-import { cellKey, type NewEvent, type Receiver } from './plan-acceptance.ts';
+import { type AcceptanceRun, cellKey, isSameCell, type NewEvent, type Receiver } from './acceptance.ts';
 
 /** The webhooks that an event goes to, each with the head of its queue. */
 
@@ -60,18 +60,12 @@ const isListened = ({ ofEntity }: Dialect) =>
 /** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
 const FIRST_CELLS = 4;
 
-type Found = {
-  receivers: Map<string, Receiver[]>;
-  nowMs: number;
-  /** Whether any entity has listen sessions. */
-  isListened: boolean;
-};
-
 /**
  * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
  * the database's clock, which is read along with them.
  */
-export async function findReceivers(queries: Queries, dialect: Dialect, events: readonly NewEvent[]): Promise<Found> {
+export async function findReceivers(run: AcceptanceRun): Promise<void> {
+  const { queries, dialect, events } = run;
   // Asked for together with the first receivers.
   const beginning = queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
     `${dialect.planForClaims}, ${isListened(dialect)}`,
@@ -81,7 +75,7 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
   beginning.catch(() => undefined);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, textOf);
-  const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
+  const cells = distinctCells(events);
   const rows: ReceiverRow[] = [];
   const most = dialect.limits.deliveries;
   let read = 0;
@@ -105,7 +99,20 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
   dialect.leaseClock.note(nowMs);
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
-  return { receivers, nowMs, isListened: Number(begun?.listened) === 1 };
+  run.group.nowMs = nowMs;
+  run.receivers = receivers;
+  run.isListened = Number(begun?.listened) === 1;
+}
+
+/** One event of each cell. Most events that arrive together are of one. */
+function distinctCells(events: readonly NewEvent[]): NewEvent[] {
+  const cells = new Map<string, NewEvent>();
+  let last: NewEvent | undefined;
+  for (const event of events) {
+    if (last === undefined || !isSameCell(event, last)) cells.set(cellKey(event), event);
+    last = event;
+  }
+  return [...cells.values()];
 }
 
 /** Makes the heads that are missing. */

@@ -3,7 +3,7 @@ import { deliveryHex } from '../../domain/ids.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, chunks, entityKey, readInteger, text, uuid, valuesList } from '../database/sql.ts';
-import type { Incoming, NewEvent } from '../events/plan-acceptance.ts';
+import type { AcceptanceRun, Incoming, NewEvent } from '../events/acceptance.ts';
 import { eventNumbers } from '../new-id.ts';
 import type { Wanted } from './sessions.ts';
 
@@ -21,12 +21,10 @@ const sessionColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id'), 
 type Session = { readonly entity: SqlUuid; readonly id: SqlUuid; readonly entityId: string };
 
 /** After all other statements of the acceptance, because it holds the locks of the sessions up to the commit. */
-export async function queueForSessions(
-  queries: Queries,
-  dialect: Dialect,
-  incoming: readonly Incoming[],
-  nowMs: number,
-): Promise<void> {
+export async function queueForSessions({ queries, dialect, isListened, order, group }: AcceptanceRun): Promise<void> {
+  if (!isListened) return;
+  const { nowMs } = group;
+  const incoming = order.accepted.filter(({ eventNo }) => !order.supersededBy.has(eventNo));
   const payloads = incoming.map((one) => ({ one, payload: new Payload(one.event.body) }));
   for (const session of await lockSessions(queries, dialect, incoming)) {
     const matcher = await matcherOf(queries, dialect, session);

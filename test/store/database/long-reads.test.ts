@@ -4,8 +4,8 @@ import { deliveryListQuerySchema, eventListQuerySchema } from '../../../src/cont
 import { webhookListQuerySchema } from '../../../src/contract/webhooks.ts';
 import type { Database, Reads } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/usage.ts';
 import { countStatuses, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { countRedelivering } from '../../../src/store/deliveries/redeliver/count.ts';

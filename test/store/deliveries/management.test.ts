@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Database, SqlInteger } from '../../../src/store/database/database.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
-import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/usage.ts';
 import { BLOCKED } from '../../../src/store/deliveries/heads.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';

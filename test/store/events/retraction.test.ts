@@ -6,7 +6,7 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
-import type { NewEvent } from '../../../src/store/events/plan-acceptance.ts';
+import type { NewEvent } from '../../../src/store/events/acceptance.ts';
 import { stepNext } from '../../../src/store/tasks/run.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { accept, claim, newEvent } from '../../support/deliveries.ts';

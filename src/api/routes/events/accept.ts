@@ -16,7 +16,7 @@ import { rulesOf } from '../../../domain/chain/families/families.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
 import { readTraceContext, traceIdsOf } from '../../../domain/trace-context.ts';
-import type { NewEvent } from '../../../store/events/plan-acceptance.ts';
+import type { NewEvent } from '../../../store/events/acceptance.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';

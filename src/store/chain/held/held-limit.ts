@@ -1,8 +1,8 @@
 import { DomainError } from '../../../domain/errors.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import { readInteger } from '../../database/sql.ts';
+import type { NewEvent } from '../../events/acceptance.ts';
 import { findEventNo } from '../../events/event-ids.ts';
-import type { NewEvent } from '../../events/plan-acceptance.ts';
 import { IS_NOT_FINAL } from '../tables.ts';
 
 /**

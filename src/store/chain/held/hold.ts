@@ -1,7 +1,7 @@
 import { ruleAmount } from '../../../domain/chain/finality-by-amount.ts';
 import { paymentColumns } from '../../../domain/chain/payments.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
-import type { Incoming } from '../../events/plan-acceptance.ts';
+import type { AcceptanceRun, Incoming } from '../../events/acceptance.ts';
 import { historyOf } from '../fact-history.ts';
 import type { Step } from '../network-store.ts';
 import { factTable } from '../tables.ts';
@@ -52,8 +52,15 @@ function parseFields(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** In the transaction that accepts the event. The follower of the network looks for the transaction from the commit on. */
-export async function holdEvent(
+/** In the transaction that accepts the events. The followers of the networks look for the transactions from the commit on. */
+export async function holdEvents({ queries, dialect, order, group }: AcceptanceRun): Promise<void> {
+  for (const one of order.accepted) {
+    const { heldFor = null } = one.event;
+    if (heldFor !== null) await holdEvent(queries, dialect, one, heldFor, group.nowMs);
+  }
+}
+
+async function holdEvent(
   queries: Queries,
   dialect: Dialect,
   { event, eventNo }: Incoming,

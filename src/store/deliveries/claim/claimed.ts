@@ -40,7 +40,7 @@ export type Claimed = {
   revision: number;
   /** By the database's clock. */
   createdAtMs: number;
-  /** The same moment by the clock of this process, from which latency is measured. */
+  /** The time of acceptance by the clock of this process, for the measurement of latency. */
   acceptedAtMs: number;
   /** The end of the lease by the monotonic clock of this process, measured from before the claim was sent. */
   leaseEndsMs: number;

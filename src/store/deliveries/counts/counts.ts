@@ -1,17 +1,6 @@
-import { BoundedMap } from '../../../bounded-map.ts';
 import type { Outcome } from '../../../domain/attempt.ts';
-import { DomainError } from '../../../domain/errors.ts';
 import { hexIn, timeOfHex } from '../../../domain/ids.ts';
-import {
-  type Database,
-  type Dialect,
-  longReadsOf,
-  type Queries,
-  type Reads,
-  type SqlInteger,
-  type SqlUuid,
-  type SqlValue,
-} from '../../database/database.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts';
 
 /**
@@ -63,15 +52,31 @@ type Change = { created: number } & Record<Completed, number>;
 type QueueChange = { waiting: number; retrying: number; storedBytes: number; undelivered: number };
 type Counted = { readonly entityId: string; readonly deliveryId: string; readonly webhookNo: number };
 
+type QueueRow = { readonly entity: SqlUuid; readonly webhookNo: number } & QueueChange;
+type DeliveryRow = { readonly entity: SqlUuid; readonly webhookNo: number; readonly bucket: number } & Change;
+
+/** The changes of one queue, of a webhook or of the whole entity. */
+type ChangedQueue = {
+  readonly row: QueueRow;
+  /** By bucket, and the row that was changed last: most deliveries of a transaction are of one moment. */
+  readonly deliveries: Map<number, DeliveryRow>;
+  last: DeliveryRow | null;
+};
+
+/** An entity by its key's digits, with its queues by number. */
+type ChangedEntity = {
+  readonly entity: SqlUuid;
+  readonly hex: string;
+  readonly queues: Map<number, ChangedQueue>;
+  readonly whole: ChangedQueue;
+};
+
 /**
  * Collects the changes of a transaction and writes them in a few statements, each row once and in one order everywhere.
  */
 export class CountChanges {
-  readonly #queue = new Map<string, { entity: SqlUuid; webhookNo: number } & QueueChange>();
-  readonly #deliveries = new Map<string, { entity: SqlUuid; webhookNo: number; bucket: number } & Change>();
-
-  #lastEntity: SqlUuid | null = null;
-  #lastHex = '';
+  readonly #entities = new Map<string, ChangedEntity>();
+  #last: ChangedEntity | null = null;
 
   constructor(
     private readonly dialect: Dialect,
@@ -79,34 +84,35 @@ export class CountChanges {
   ) {}
 
   queue(entity: SqlUuid, webhookNo: number, change: Partial<QueueChange>): void {
-    const key = `${this.#hexOf(entity)} ${webhookNo}`;
-    const row = this.#queue.get(key) ?? { entity, webhookNo, ...NO_QUEUE_CHANGE };
+    const { row } = this.#queueOf(entity, webhookNo);
     row.waiting += change.waiting ?? 0;
     row.retrying += change.retrying ?? 0;
     row.storedBytes += change.storedBytes ?? 0;
     row.undelivered += change.undelivered ?? 0;
-    this.#queue.set(key, row);
   }
 
   event(entity: SqlUuid, { body, eventId }: { body: string; eventId: string | null }): void {
-    this.stored(entity, EVENT_BYTES + Buffer.byteLength(body) + Buffer.byteLength(eventId ?? ''));
+    this.stored(entity, EVENT_BYTES + Buffer.byteLength(body) + (eventId === null ? 0 : Buffer.byteLength(eventId)));
   }
 
   stored(entity: SqlUuid, bytes: number): void {
-    this.queue(entity, WHOLE_ENTITY, { storedBytes: bytes });
+    this.#entityOf(entity).whole.row.storedBytes += bytes;
   }
 
   /** Events without deliveries, as `store/events/unmatched.ts` defines them. */
   undelivered(entity: SqlUuid, events: number): void {
-    this.queue(entity, WHOLE_ENTITY, { undelivered: events });
+    this.#entityOf(entity).whole.row.undelivered += events;
   }
 
   /** By the time in the delivery's id, which is the order of every list. */
   deliveries(entity: SqlUuid, webhookNo: number, deliveryHex: string, change: Partial<Change>): void {
     if (change.created !== undefined) this.stored(entity, change.created * DELIVERY_BYTES);
     const timeMs = timeOfHex(deliveryHex);
-    this.#add(entity, webhookNo, Math.floor(timeMs / WEBHOOK_BUCKET_MS), change);
-    this.#add(entity, WHOLE_ENTITY, Math.floor(timeMs / ENTITY_BUCKET_MS), change);
+    const rows = [
+      rowOf(this.#queueOf(entity, webhookNo), Math.floor(timeMs / WEBHOOK_BUCKET_MS)),
+      rowOf(this.#entityOf(entity).whole, Math.floor(timeMs / ENTITY_BUCKET_MS)),
+    ];
+    for (const row of rows) for (const name of CHANGED) row[name] += change[name] ?? 0;
   }
 
   /** A delivery that waited has ended; `attempts` is how many it had before. */
@@ -129,56 +135,79 @@ export class CountChanges {
     this.deliveries(entityKey(this.dialect, entityId), webhookNo, hexIn(deliveryId), change);
   }
 
-  #add(entity: SqlUuid, webhookNo: number, bucket: number, change: Partial<Change>): void {
-    const key = `${this.#hexOf(entity)} ${webhookNo} ${bucket}`;
-    let row = this.#deliveries.get(key);
-    if (row === undefined) {
-      row = { entity, webhookNo, bucket, ...NO_CHANGE };
-      this.#deliveries.set(key, row);
+  /** Most changes of a transaction are of one entity, and many in a row. */
+  #entityOf(entity: SqlUuid): ChangedEntity {
+    if (this.#last?.entity === entity) return this.#last;
+    const hex = this.dialect.hexOf(entity);
+    let found = this.#entities.get(hex);
+    if (found === undefined) {
+      const whole = unchanged(entity, WHOLE_ENTITY);
+      found = { entity, hex, whole, queues: new Map([[WHOLE_ENTITY, whole]]) };
+      this.#entities.set(hex, found);
     }
-    for (const name in change) row[name as keyof Change] += change[name as keyof Change] ?? 0;
+    this.#last = found;
+    return found;
   }
 
-  /** Most changes of a transaction are of one entity, and many in a row. */
-  #hexOf(entity: SqlUuid): string {
-    if (entity !== this.#lastEntity) this.#lastHex = this.dialect.hexOf(entity);
-    this.#lastEntity = entity;
-    return this.#lastHex;
+  #queueOf(entity: SqlUuid, webhookNo: number): ChangedQueue {
+    const { queues } = this.#entityOf(entity);
+    let queue = queues.get(webhookNo);
+    if (queue === undefined) {
+      queue = unchanged(entity, webhookNo);
+      queues.set(webhookNo, queue);
+    }
+    return queue;
   }
 
   async write(queries: Queries): Promise<void> {
     const shard = shardOf(this.dialect, this.writer);
-    const isChanged = ({ waiting, retrying, storedBytes, undelivered }: QueueChange) =>
-      waiting !== 0 || retrying !== 0 || storedBytes !== 0 || undelivered !== 0;
-    for (const chunk of chunks(inOrder(this.#queue).filter(isChanged))) {
-      const values = chunk.flatMap((row): SqlValue[] => [
-        row.entity,
-        row.webhookNo,
-        shard,
-        row.waiting,
-        row.retrying,
-        row.storedBytes,
-        row.undelivered,
-      ]);
+    const queues = new Map<string, QueueRow>();
+    const deliveries = new Map<string, DeliveryRow>();
+    for (const { hex, queues: changed } of this.#entities.values()) {
+      for (const { row, deliveries: buckets } of changed.values()) {
+        if (QUEUE_CHANGED.some((name) => row[name] !== 0)) queues.set(`${hex} ${row.webhookNo}`, row);
+        for (const one of buckets.values()) {
+          if (CHANGED.some((name) => one[name] !== 0)) deliveries.set(`${hex} ${one.webhookNo} ${one.bucket}`, one);
+        }
+      }
+    }
+    for (const chunk of chunks(inOrder(queues))) {
+      const values: SqlValue[] = [];
+      for (const row of chunk) {
+        values.push(row.entity, row.webhookNo, shard);
+        for (const name of QUEUE_CHANGED) values.push(row[name]);
+      }
       await queries.send(queueCountsText(chunk.length), values);
     }
-    const deliveries = inOrder(this.#deliveries).filter((row) => CHANGED.some((name) => row[name] !== 0));
-    for (const chunk of chunks(deliveries)) {
-      const values = chunk.flatMap((row): SqlValue[] => [
-        row.entity,
-        row.webhookNo,
-        row.bucket,
-        shard,
-        ...CHANGED.map((name) => row[name]),
-      ]);
+    for (const chunk of chunks(inOrder(deliveries))) {
+      const values: SqlValue[] = [];
+      for (const row of chunk) {
+        values.push(row.entity, row.webhookNo, row.bucket, shard);
+        for (const name of CHANGED) values.push(row[name]);
+      }
       await queries.send(deliveryCountsText(chunk.length), values);
     }
   }
 }
 
 const CHANGED = ['created', ...COMPLETED] as const;
-const NO_QUEUE_CHANGE: QueueChange = { waiting: 0, retrying: 0, storedBytes: 0, undelivered: 0 };
 const NO_CHANGE: Change = { created: 0, delivered: 0, failed: 0, cancelled: 0, superseded: 0 };
+/** In the order of the columns. */
+const QUEUE_CHANGED = ['waiting', 'retrying', 'storedBytes', 'undelivered'] as const;
+const NO_QUEUE_CHANGE: QueueChange = { waiting: 0, retrying: 0, storedBytes: 0, undelivered: 0 };
+
+function unchanged(entity: SqlUuid, webhookNo: number): ChangedQueue {
+  return { row: { entity, webhookNo, ...NO_QUEUE_CHANGE }, deliveries: new Map(), last: null };
+}
+
+function rowOf(queue: ChangedQueue, bucket: number): DeliveryRow {
+  if (queue.last?.bucket === bucket) return queue.last;
+  const { entity, webhookNo } = queue.row;
+  const row = queue.deliveries.get(bucket) ?? { entity, webhookNo, bucket, ...NO_CHANGE };
+  queue.deliveries.set(bucket, row);
+  queue.last = row;
+  return row;
+}
 
 /** Two transactions that take rows in different orders could wait for each other for ever. */
 function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
@@ -219,112 +248,17 @@ export async function countEvents(
 ): Promise<void> {
   const rows = new Map<string, SqlValue[]>();
   const shard = shardOf(dialect, writer);
+  // Most events of a transaction are of one kind and one hour.
+  let last: SqlValue[] = [];
   for (const { entity, networkId, event, createdAtMs, events } of changes) {
     const bucket = Math.floor(createdAtMs / EVENT_BUCKET_MS);
-    const key = `${dialect.hexOf(entity)} ${networkId} ${event} ${bucket}`;
-    const row = rows.get(key) ?? [entity, networkId, event, bucket, shard, 0];
-    row[5] = Number(row[5]) + events;
-    rows.set(key, row);
+    const isAsLast = last[0] === entity && last[1] === networkId && last[2] === event && last[3] === bucket;
+    if (!isAsLast) {
+      const key = `${dialect.hexOf(entity)} ${networkId} ${event} ${bucket}`;
+      last = rows.get(key) ?? [entity, networkId, event, bucket, shard, 0];
+      rows.set(key, last);
+    }
+    last[5] = Number(last[5]) + events;
   }
   for (const chunk of chunks(inOrder(rows))) await queries.send(eventCountsText(chunk.length), chunk.flat());
-}
-
-/** A sum older than this is read again; one that leaves no room sooner, because deliveries go out all the while. */
-const FRESH_MS = 1_000;
-const FULL_FRESH_MS = 100;
-const MAX_ENTITIES = 10_000;
-/** Counters that are summed up within a millisecond. */
-const FEW_COUNTERS = 1_000;
-const ALL_COUNTERS = Number.MAX_SAFE_INTEGER;
-
-/** `hasAdded` says that a part was accepted after the sums were read; deliveries may have gone out since. */
-type Count = { waiting: number; storedBytes: number; hasAdded: boolean; goodUntilMs: number };
-
-/**
- * How much of each entity waits to be delivered, and how much it stores, to within a second: the counters' sums, and what
- * was accepted since. Deliveries of webhooks that are suspended or paused do not wait: one forgotten webhook must not stop
- * its entity.
- */
-export class EntityUsage {
-  readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
-  /** Shared by all concurrent callers, such as the thousand lines of a batch. */
-  readonly #counting = new Map<string, Promise<Count>>();
-
-  constructor(
-    private readonly db: Database,
-    private readonly limit: number,
-    private readonly limitBytes = Number.POSITIVE_INFINITY,
-  ) {}
-
-  async read(entityId: string): Promise<{ waiting: number; storedBytes: number }> {
-    const { waiting, storedBytes } = await this.#current(entityId);
-    return { waiting, storedBytes };
-  }
-
-  /** Rejects only by a fresh sum: usually most deliveries accepted since the last sum are already complete. */
-  async requireRoom(entityId: string): Promise<void> {
-    let count = await this.#current(entityId);
-    if (count.hasAdded && this.#isFull(count)) count = await this.#countOnce(entityId);
-    const { waiting, storedBytes } = count;
-    if (waiting >= this.limit) throw new DomainError('backlog_full', { waiting, limit: this.limit });
-    if (storedBytes >= this.limitBytes) {
-      throw new DomainError('storage_full', { storedBytes, limitBytes: this.limitBytes });
-    }
-  }
-
-  add(entityId: string, deliveries: number, bytes: number): void {
-    const count = this.#counts.get(entityId);
-    if (count === undefined) return;
-    count.waiting += deliveries;
-    count.storedBytes += bytes;
-    count.hasAdded = true;
-  }
-
-  #isFull({ waiting, storedBytes }: Pick<Count, 'waiting' | 'storedBytes'>): boolean {
-    return waiting >= this.limit || storedBytes >= this.limitBytes;
-  }
-
-  async #current(entityId: string): Promise<Count> {
-    const count = this.#counts.get(entityId);
-    return count === undefined || performance.now() > count.goodUntilMs ? this.#countOnce(entityId) : count;
-  }
-
-  #countOnce(entityId: string): Promise<Count> {
-    const known = this.#counting.get(entityId);
-    if (known !== undefined) return known;
-    const counting = this.#count(entityId).finally(() => this.#counting.delete(entityId));
-    this.#counting.set(entityId, counting);
-    return counting;
-  }
-
-  async #count(entityId: string): Promise<Count> {
-    // Most entities have few counters. With many, their sum is a long read.
-    const few = await this.#sum(this.db, entityId, FEW_COUNTERS);
-    const sums =
-      few.counters < FEW_COUNTERS ? few : await this.#sum(longReadsOf(this.db, entityId), entityId, ALL_COUNTERS);
-    const { waiting, storedBytes } = sums;
-    const freshMs = this.#isFull(sums) ? FULL_FRESH_MS : FRESH_MS;
-    const count = { waiting, storedBytes, hasAdded: false, goodUntilMs: performance.now() + freshMs };
-    this.#counts.set(entityId, count);
-    return count;
-  }
-
-  async #sum(
-    reads: Reads,
-    entityId: string,
-    most: number,
-  ): Promise<{ waiting: number; storedBytes: number; counters: number }> {
-    const row = await reads.get<Record<'waiting' | 'stored_bytes', SqlInteger | null> & { counters: SqlInteger }>(
-      `select sum(case when h.blocked = 0 then c.waiting end) as waiting, sum(c.stored_bytes) as stored_bytes,
-         count(*) as counters
-       from (select webhook_no, waiting, stored_bytes from queue_counts where entity_id = $1 limit $2) c
-       left join queue_heads h on h.entity_id = $1 and h.webhook_no = c.webhook_no`,
-      [entityKey(this.db.dialect, entityId), most],
-    );
-    return {
-      waiting: Number(row?.waiting ?? 0),
-      storedBytes: Number(row?.stored_bytes ?? 0),
-      counters: Number(row?.counters ?? 0),
-    };
-  }
 }

@@ -1,4 +1,5 @@
 import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
+import { hexIn } from '../../../domain/ids.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import {
@@ -46,8 +47,10 @@ export async function recordAttempts(
  * unanswered, or a lease ended during it, the batch can have the next attempt of the same delivery too.
  */
 function onceEach(made: readonly AttemptRecord[]): (readonly AttemptRecord[])[] {
+  const ids = new Set<string>();
+  for (const { delivery } of made) ids.add(delivery.deliveryId);
+  if (ids.size === made.length) return [made];
   const byDelivery = Map.groupBy(made, ({ delivery }) => delivery.deliveryId);
-  if (byDelivery.size === made.length) return [made];
   const all = [...byDelivery.values()].map((some) => some.toSorted((a, b) => a.delivery.token - b.delivery.token));
   const parts = Math.max(...all.map(({ length }) => length));
   return Array.from({ length: parts }, (_, index) => all.flatMap((some) => some.slice(index, index + 1)));
@@ -73,9 +76,8 @@ async function recordTogether(
   if (!isOneStep || dialect.isDistributed) await lockRows(queries, dialect, made.map(rowOf(dialect)));
   for (const chunk of awaitedChunks(dialect, ended)) await completeTogether(run, chunk);
   for (const chunk of awaitedChunks(dialect, failing)) await retryTogether(run, chunk);
-  for (const attempt of inOrder(made)) {
-    if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
-  }
+  const alone = made.filter(({ delivery }) => !recorded.has(delivery.deliveryId));
+  for (const attempt of inOrder(alone)) await recordOne(run, attempt);
   const promoted = orderKeys.length === 0 ? [] : await settleKeys(queries, dialect, orderKeys, nowMs);
   await wakeHeads(queries, dialect, [...run.wakes, ...promoted]);
   onDue(promoted.map(({ destination }) => destination));
@@ -190,12 +192,14 @@ function textOf(
 /** The common case: the delivery arrived or failed permanently, and no redelivery is requested. */
 async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
-  const values = made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
+  const values: SqlValue[] = [];
+  for (const { delivery, outcome, startedAtMs } of made) {
     // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
     const isOnly = fitsRecord(delivery, outcome);
     const arrived = isSuccess(outcome);
-    return [
-      ...deliveryKey(dialect, delivery),
+    values.push(
+      entityKey(dialect, delivery.entityId),
+      dialect.bindUuid(hexIn(delivery.deliveryId)),
       delivery.token,
       delivery.attempts,
       delivery.endpointNo,
@@ -207,17 +211,17 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
       delivery.attempts + 1,
       outcome.kind === 'error' ? outcome.error : null,
       isOnly && outcome.kind === 'response' ? outcome.body : null,
-    ];
-  });
+    );
+  }
   const rows = await queries.all<{ id: SqlUuid }>(
     textOf(completeTexts, completeText, dialect)(made.length),
     dialect.rowList.bind(completedTypes(dialect), values),
   );
-  const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
-  const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
+  const completed = rows.length === made.length ? made : thoseIn(dialect, rows, made);
   if (completed.length === 0) return;
   if (!movesInOneStatement(dialect)) {
-    const keys = completed.flatMap(({ delivery }) => deliveryKey(dialect, delivery));
+    const keys: SqlValue[] = [];
+    for (const { delivery } of completed) keys.push(...deliveryKey(dialect, delivery));
     await queries.send(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);
   }
   const logged = completed.filter(({ delivery, outcome }) => !fitsRecord(delivery, outcome));
@@ -227,6 +231,16 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
     counts.completed(delivery, isSuccess(outcome) ? 'delivered' : 'failed');
     if (fitsRecord(delivery, outcome)) counts.response(delivery, outcome);
   }
+}
+
+/** The attempts of the deliveries whose rows a statement has returned. */
+function thoseIn(
+  { hexOf }: Dialect,
+  rows: readonly { readonly id: SqlUuid }[],
+  made: readonly AttemptRecord[],
+): readonly AttemptRecord[] {
+  const ids = new Set(rows.map(({ id }) => `dlv_${hexOf(id)}`));
+  return made.filter(({ delivery }) => ids.has(delivery.deliveryId));
 }
 
 const retriedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(7).fill('bigint'), 'text'];
@@ -266,8 +280,7 @@ async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<
     textOf(retryTexts, retryText, dialect)(made.length),
     dialect.rowList.bind(retriedTypes(dialect), values),
   );
-  const updated = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
-  const retried = made.filter(({ delivery }) => updated.has(delivery.deliveryId));
+  const retried = thoseIn(dialect, rows, made);
   if (retried.length === 0) return;
   await insertAttempts(run, retried);
   for (const { delivery } of retried) {

@@ -4,15 +4,21 @@ import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, entityKey, nullable, uuid } from '../../database/sql.ts';
 import { lockKeys, type OrderKey, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
-
-/** A payment that has returned: its fact, with a revision above 1. */
-export type Returned = { readonly entityId: string; readonly factId: string; readonly revision: number };
+import type { AcceptanceRun, Outdated, Returned } from '../acceptance.ts';
 
 const numberColumns = new Columns({ no: uuid('event_no') });
 const waitingColumns = new Columns({ id: uuid('id'), orderKey: nullable(uuid('order_key')) });
 
-/** A redelivery of an outdated event that is in the queue. */
-export type Outdated = { readonly entityId: string; readonly id: SqlUuid; readonly orderKey: SqlUuid | null };
+/** The retractions of payments that the new events publish again. */
+export async function outdateReturned(run: AcceptanceRun): Promise<void> {
+  const { queries, dialect } = run;
+  const outdated: Outdated[] = [];
+  for (const { event, eventNo } of run.added) {
+    if (event.returned == null) continue;
+    outdated.push(...(await outdateRetractions(queries, dialect, event.returned, dialect.bindUuid(eventNo))));
+  }
+  run.outdated = outdated;
+}
 
 /**
  * The retractions of a payment are outdated once the payment is published again, and Paybell rejects redeliveries of them.

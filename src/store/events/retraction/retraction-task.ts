@@ -24,14 +24,15 @@ import {
   settleKeys,
 } from '../../deliveries/order/order-keys.ts';
 import { moveToRecord, type WaitingRow, waitingColumns } from '../../deliveries/order/supersede.ts';
+import { insertDeliveries } from '../../deliveries/queued.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../../deliveries/states.ts';
 import { REVISION } from '../../tables.ts';
 import type { Progress, StepTools } from '../../tasks/tasks.ts';
-import { insertDeliveries } from '../accept.ts';
+import type { Receiver } from '../acceptance.ts';
 import { type EventTask, subjectsOfTask, takeTurnsOfRest } from '../fan-out-task.ts';
-import { planFanOut, type Receiver } from '../plan-acceptance.ts';
+import { planFanOut } from '../plan-acceptance.ts';
 import { setDeliveries } from '../unmatched.ts';
 
 /**

@@ -7,9 +7,9 @@ import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '
 import type { CountChanges } from '../../deliveries/counts/counts.ts';
 import { endTask } from '../../deliveries/order/supersede.ts';
 import { STATUS_CODES } from '../../deliveries/states.ts';
+import type { AcceptanceRun, Incoming, NewEvent, RetractedEvent } from '../acceptance.ts';
 import { findEventNo } from '../event-ids.ts';
 import { startEventTask } from '../fan-out-task.ts';
-import type { Incoming, NewEvent, RetractedEvent } from '../plan-acceptance.ts';
 
 /**
  * A retraction during acceptance: an event that withdraws another one. Acceptance checks and stores it. A task
@@ -74,11 +74,20 @@ function countReceived(
   );
 }
 
+/** A retraction is alone in its transaction (`Roles`). */
+export async function startRetractions({ queries, dialect, order, changes, group }: AcceptanceRun): Promise<void> {
+  for (const one of order.accepted) {
+    if (one.retracted === undefined || one.event.heldFor != null) continue;
+    await startRetraction(queries, dialect, one, one.retracted, changes, group.nowMs);
+    group.hasRest = true;
+  }
+}
+
 /**
  * Ends the retracted event, in the transaction that accepts the retraction. It no longer supersedes others, gets no
  * more deliveries, and is not sent again. Nothing happens if another retraction was faster.
  */
-export async function startRetraction(
+async function startRetraction(
   queries: Queries,
   dialect: Dialect,
   { event, eventNo }: Incoming,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { EntityUsage } from '../../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../../src/store/deliveries/counts/usage.ts';
 import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { PAUSE, PacedBatches } from '../../../../src/store/database/paced-batches.ts';
-import { EntityUsage } from '../../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../../src/store/deliveries/counts/usage.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';

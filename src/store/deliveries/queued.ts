@@ -1,0 +1,138 @@
+import type { Dialect, Queries, SqlValue } from '../database/database.ts';
+import { entityKey, powersOfTwo, textByRows, valuesList } from '../database/sql.ts';
+import { takeNumbers } from '../endpoints/sequences.ts';
+import type { Claimed } from './claim/claimed.ts';
+import { leaseSeconds } from './claim/leases.ts';
+import { CountChanges } from './counts/counts.ts';
+import { requireUnchangedHeads, type Wake, wakeHeads } from './heads.ts';
+import type { Place, Promotion } from './order/order-keys.ts';
+
+/** Deliveries as they enter the queue. */
+
+/** The head of a webhook, as far as its new deliveries depend on it. */
+type QueueOfWebhook = {
+  readonly webhookNo: number;
+  readonly endpointNo: number;
+  readonly isOrdered: boolean;
+  readonly generation: number;
+};
+
+/** A row of `queue` before anything has happened to it. */
+export type QueuedDelivery = {
+  entityId: string;
+  hex: string;
+  receiver: QueueOfWebhook;
+  createdAtMs: number;
+  dueMs: number;
+  /** Zero if no instance has claimed it. */
+  leaseMs: number;
+  /** Given with the insertion. */
+  sequence: number | null;
+  /** Position in the order of its key. Null without a key. */
+  place: Place | null;
+  /** The claim if this process dispatches the delivery. */
+  claim: Claimed | null;
+};
+
+/** Acceptance counts as the first claim of a directly dispatched delivery. */
+export const FIRST_TOKEN = 1;
+
+const insertQueueText = textByRows(
+  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
+      generation, token, may_be_received, sequence)
+    values ${valuesList(rows, 12)}`,
+);
+
+const insertPlacedText = textByRows(
+  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
+      generation, token, may_be_received, sequence, order_key, turn, agreement_hash, payment_hash)
+    values ${valuesList(rows, 16)}`,
+);
+
+/** Rows that are written in the same transaction as the deliveries. */
+type Along = {
+  readonly events?: readonly { readonly event: { entityId: string; body: string; eventId: string | null } }[];
+  readonly promoted?: readonly Promotion[];
+  readonly changes?: CountChanges;
+};
+
+/**
+ * Inserts deliveries with their counters and heads, and the rows in `along`. Sequence numbers are taken last, because
+ * other instances wait for the same counters.
+ */
+export async function insertDeliveries(
+  queries: Queries,
+  dialect: Dialect,
+  rows: readonly QueuedDelivery[],
+  along: Along = {},
+): Promise<void> {
+  const wakes: Wake[] = [...(along.promoted ?? [])];
+  const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
+  for (const { entityId, receiver, dueMs, leaseMs, place } of rows) {
+    if (place?.isParked === true) continue;
+    // A delivery with a lease can be claimed when its lease ends, so its head is due only then.
+    const atMs = Math.max(dueMs, leaseMs);
+    wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
+  }
+  // The key of an agreement depends on the endpoint, which a webhook may have left since it was read.
+  const scoped = rows.filter(({ place }) => place !== null && place.agreement !== null);
+  await requireUnchangedHeads(
+    queries,
+    dialect,
+    scoped.map(({ entityId, receiver }) => ({ entityId, ...receiver })),
+    wakes,
+  );
+  await wakeHeads(queries, dialect, wakes);
+  for (const { event } of along.events ?? []) changes.event(entityKey(dialect, event.entityId), event);
+  for (const { entityId, hex, receiver } of rows) {
+    const entity = entityKey(dialect, entityId);
+    changes.queue(entity, receiver.webhookNo, { waiting: 1 });
+    changes.deliveries(entity, receiver.webhookNo, hex, { created: 1 });
+  }
+  await changes.write(queries);
+  await takeNumbers(queries, dialect, rows);
+  // Most deliveries have no order key, and are inserted without its columns.
+  const [placed, usual] = partition(rows, ({ place }) => place !== null);
+  for (const chunk of powersOfTwo(usual)) {
+    const values: SqlValue[] = [];
+    for (const row of chunk) addValues(values, dialect, row);
+    await queries.send(insertQueueText(chunk.length), values);
+  }
+  for (const chunk of powersOfTwo(placed)) {
+    const values: SqlValue[] = [];
+    for (const row of chunk) {
+      addValues(values, dialect, row);
+      values.push(...placeOf(dialect, row));
+    }
+    await queries.send(insertPlacedText(chunk.length), values);
+  }
+}
+
+function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {
+  const found: Item[] = [];
+  const others: Item[] = [];
+  for (const item of items) (matches(item) ? found : others).push(item);
+  return [found, others];
+}
+
+function addValues(values: SqlValue[], dialect: Dialect, row: QueuedDelivery): void {
+  values.push(
+    entityKey(dialect, row.entityId),
+    dialect.bindUuid(row.hex),
+    row.receiver.webhookNo,
+    row.receiver.endpointNo,
+    row.createdAtMs,
+    row.dueMs,
+    row.leaseMs,
+    // Only deliveries that are due at this moment get a lease here.
+    row.leaseMs === 0 ? 0 : leaseSeconds(row.leaseMs - row.dueMs),
+    row.place?.isParked === true ? null : row.receiver.generation,
+    row.leaseMs > 0 ? FIRST_TOKEN : 0,
+    row.leaseMs > 0 ? 1 : 0,
+    row.sequence,
+  );
+}
+
+function placeOf({ bindUuid }: Dialect, { place }: QueuedDelivery): SqlValue[] {
+  return place === null ? [] : [bindUuid(place.orderKey), place.turn, place.agreement, place.payment];
+}
