@@ -270,6 +270,14 @@ class WakingStore implements FollowerStore {
     return this.store.queueAlerts(lease);
   }
 
+  dueBalances(networkId: number) {
+    return this.store.dueBalances(networkId);
+  }
+
+  noteBalances(...noted: Parameters<FollowerStore['noteBalances']>) {
+    return this.store.noteBalances(...noted);
+  }
+
   pauseSources(...paused: Parameters<FollowerStore['pauseSources']>) {
     return this.store.pauseSources(...paused);
   }

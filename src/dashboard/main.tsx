@@ -5,6 +5,7 @@ import './views/deliveries/deliveries.css';
 import './views/deliveries/panel/panel.css';
 import './views/endpoints/endpoints.css';
 import './views/events/events.css';
+import './views/invoices/invoices.css';
 import './views/overview/attention/attention.css';
 import './views/overview/networks.css';
 import './views/overview/overview.css';

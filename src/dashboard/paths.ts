@@ -2,6 +2,7 @@
 export const DASHBOARD_PATHS = {
   overview: '/',
   payments: '/payments',
+  invoices: '/invoices',
   webhooks: '/webhooks',
   endpoints: '/endpoints',
   coverage: '/coverage',
@@ -22,6 +23,11 @@ export function paymentPath(paymentId: string): string {
   return `${DASHBOARD_PATHS.payments}/${encodeURIComponent(paymentId)}`;
 }
 
+/** The page of one invoice. */
+export function invoicePath(invoiceId: string): string {
+  return `${DASHBOARD_PATHS.invoices}/${encodeURIComponent(invoiceId)}`;
+}
+
 const NETWORKS = '/networks';
 
 /** The page of one network. */
@@ -33,6 +39,7 @@ export function networkPath(networkId: number): string {
 export const DETAIL_PATHS = {
   endpoint: `${DASHBOARD_PATHS.endpoints}/{endpointId}`,
   payment: `${DASHBOARD_PATHS.payments}/{paymentId}`,
+  invoice: `${DASHBOARD_PATHS.invoices}/{invoiceId}`,
   network: `${NETWORKS}/{networkId}`,
 } as const;
 

@@ -6,6 +6,8 @@ import { Deliveries } from './views/deliveries/index.tsx';
 import { EndpointView } from './views/endpoints/endpoint/index.tsx';
 import { Endpoints } from './views/endpoints/index.tsx';
 import { Events } from './views/events/index.tsx';
+import { Invoices } from './views/invoices/index.tsx';
+import { InvoiceView } from './views/invoices/invoice/index.tsx';
 import { NetworkView } from './views/network/index.tsx';
 import { Overview } from './views/overview/index.tsx';
 import { Payments } from './views/payments/index.tsx';
@@ -21,6 +23,7 @@ type ViewEntry = { readonly label: string; readonly icon: IconName; readonly Vie
 export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   overview: { label: 'Overview', icon: 'overview', View: Overview },
   payments: { label: 'Payments', icon: 'payments', View: Payments },
+  invoices: { label: 'Invoices', icon: 'invoices', View: Invoices },
   webhooks: { label: 'Webhooks', icon: 'webhooks', View: Webhooks },
   endpoints: { label: 'Endpoints', icon: 'endpoints', View: Endpoints },
   coverage: { label: 'Coverage', icon: 'coverage', View: Coverage },
@@ -43,6 +46,7 @@ const DETAILS: readonly Detail[] = [
     content: (id) => <EndpointView key={id} endpointId={id} />,
   },
   { path: pathOf(DETAIL_PATHS.payment), name: 'payments', content: (id) => <PaymentView key={id} paymentId={id} /> },
+  { path: pathOf(DETAIL_PATHS.invoice), name: 'invoices', content: (id) => <InvoiceView key={id} invoiceId={id} /> },
   {
     path: pathOf(DETAIL_PATHS.network),
     name: 'overview',

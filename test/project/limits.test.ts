@@ -109,6 +109,11 @@ const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string, u
   'Listen sessions of an entity': ['store/listen/sessions.ts', 'MAX_SESSIONS', 'count'],
   'Waiting requests of a listen session': ['store/listen/queue-events.ts', 'MAX_WAITING_REQUESTS', 'count'],
   'Listen session without a reader': ['store/listen/remove-ended.ts', 'READERLESS_MS', 'milliseconds'],
+  'Earlier blocks that a source with the preset `native` asks for': [
+    'chain/evm/source-tools.ts',
+    'MAX_COIN_HISTORY',
+    'count',
+  ],
   'Invoices of one request': ['contract/chain/invoices.ts', 'MAX_BATCH_INVOICES', 'count'],
   'Invoice in a batch': ['contract/chain/invoices.ts', 'MAX_INVOICE_BYTES', 'bytes'],
   'Tolerance of an invoice, in percent': ['domain/chain/invoices/invoice-state.ts', 'MAX_TOLERANCE_PERCENT', 'count'],

@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import type { FoundFact } from '../../domain/chain/facts.ts';
 import { amountOfKey, paymentColumns } from '../../domain/chain/payments.ts';
 import type { FollowedSource } from '../../store/chain/network-store.ts';
@@ -9,9 +10,12 @@ import {
   readFinalBlock,
 } from '../../store/chain/read/audited-facts.ts';
 import type { Database } from '../../store/database/database.ts';
+import { isCoinSource, MAX_COIN_BLOCKS } from '../evm/coin/coin-blocks.ts';
+import { answerTo, callsOf, transactionCalls } from '../evm/coin/transfers.ts';
 import { isRefusal, readBlocks } from '../evm/follow/blocks/read-blocks.ts';
 import type { Decoder } from '../evm/follow/evm-poll.ts';
-import { receiptOf } from '../evm/rpc/calls.ts';
+import { retryInDoubt } from '../follow/doubt.ts';
+import { RpcFailure } from '../rpc/failures.ts';
 import { type AuditedNode, CallsUsedError } from './audited-node.ts';
 
 /**
@@ -89,7 +93,8 @@ export async function auditDay(options: AuditOptions): Promise<DayAudit> {
     const isOver = head.timestampS >= untilS && final !== null && final >= last;
     const to = Math.min(last, final ?? -1, head.number);
     const sources = options.sources.filter(({ fromBlock }) => fromBlock <= to);
-    let range = FIRST_RANGE;
+    const most = sources.some(isCoinSource) ? MAX_COIN_BLOCKS : MAX_RANGE;
+    let range = Math.min(most, FIRST_RANGE);
     for (let next = from; next <= to; ) {
       const end = Math.min(to, next + range - 1);
       const facts = await readFacts(options, sources, next, end);
@@ -102,7 +107,7 @@ export async function auditDay(options: AuditOptions): Promise<DayAudit> {
       done = { from, to: end };
       options.onProgress?.(end - from + 1, to - from + 1);
       next = end + 1;
-      range = Math.min(MAX_RANGE, range * 2);
+      range = Math.min(most, range * 2);
     }
     return result(done, isOver ? 'complete' : 'not_final_yet');
   } catch (error) {
@@ -119,7 +124,7 @@ async function readFacts(
   to: number,
 ): Promise<FoundFact[] | null> {
   if (sources.length === 0) return [];
-  const reading = await node.ask((one) => readBlocks(one, { from, to, sources, check: null }));
+  const reading = await node.ask((one) => retryInDoubt(() => readBlocks(one, { from, to, sources, check: null })));
   if (isRefusal(reading)) return null;
   return node.ask(() => decoder.decode(reading.logs, sources));
 }
@@ -164,8 +169,11 @@ function isUnread({ nextBlock, lastBlock }: FollowedSource, block: number): bool
 
 /** A definition that was changed since may no longer take the log. Its receipt still has it. */
 async function isInReceipt({ node, decoder, networkId }: AuditOptions, fact: AuditedFact): Promise<boolean> {
-  const call = receiptOf(fact.transactionHash);
-  const receipt = (await node.send([call])).value(call);
+  const { contract, transactionHash } = fact;
+  const calls = transactionCalls([{ transactionHash, isCoin: contract === NATIVE_TOKEN }]);
+  const outcomes = await node.send(callsOf(calls.values()));
+  const [receipt] = [...calls.values()].map((call) => answerTo(call, outcomes));
+  if (receipt === undefined) throw new RpcFailure('garbage');
   if (receipt === null || receipt.blockHash !== fact.blockHash) return false;
   return decoder.identify(networkId, receipt.logs).has(fact.factId);
 }

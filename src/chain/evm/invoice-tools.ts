@@ -1,5 +1,6 @@
 import type { NewInvoice } from '../../contract/chain/new-invoice.ts';
 import { type InputError, invalidRequest, Problem } from '../../contract/problems.ts';
+import { hasReadableCoin, NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { rulesOf } from '../../domain/chain/families/families.ts';
 import { baseOf, decimalsOf, MAX_BASE } from '../../domain/chain/invoices/amounts.ts';
 import type { SourceDefinition } from '../../domain/chain/source-definition.ts';
@@ -13,7 +14,7 @@ import { addressesOf, type LogAddresses } from './decode/definition/addresses.ts
 import { compileSource, topicsOf } from './decode/definition/compile-source.ts';
 import { parseDecimals } from './decode/parse-decimals.ts';
 import { DECIMALS, TokenDecimals, type TokenStore } from './decode/token-decimals.ts';
-import { readQuantity } from './rpc/values.ts';
+import { readAmount, readQuantity } from './rpc/values.ts';
 
 /** Asks a network for its part in invoices: the decimals of tokens, checksums, the newest block and balances. */
 
@@ -85,6 +86,12 @@ export class InvoiceTools {
 
   /** The balance of an address now, in the smallest unit; null if the node does not say. */
   async readBalance(networkId: number, token: string, address: string): Promise<bigint | null> {
+    if (token === NATIVE_TOKEN) {
+      const params = [address, 'latest'];
+      return this.options.responding(networkId, async () =>
+        readAmount(await this.options.call(networkId, 'eth_getBalance', params)),
+      );
+    }
     const data = `${BALANCE_OF}${address.slice(2).toLowerCase().padStart(64, '0')}`;
     const call = contractCalls(this.options.call);
     return this.options.responding(networkId, async () => {
@@ -114,13 +121,19 @@ export class InvoiceTools {
   }
 }
 
-function writingErrors({ token, address }: NewInvoice, { errorIn }: LogAddresses): InputError[] {
+function writingErrors({ networkId, token, address }: NewInvoice, { errorIn }: LogAddresses): InputError[] {
   const errors: InputError[] = [];
   for (const [name, value] of Object.entries({ token, address })) {
-    const message = errorIn(value);
+    const isCoin = name === 'token' && value === NATIVE_TOKEN;
+    const message = isCoin ? coinError(networkId) : errorIn(value);
     if (message !== null) errors.push({ in: 'body', name, message });
   }
   return errors;
+}
+
+function coinError(networkId: number): string | null {
+  if (hasReadableCoin(networkId)) return null;
+  return `must be the address of a token: Paybell does not read the coin of network ${networkId}`;
 }
 
 function prepareOne(
@@ -170,7 +183,7 @@ function readingOf(networkId: number, token: string, library: AbiLibrary): Token
   const definition: SourceDefinition = {
     ...{
       networkId,
-      preset: rulesOf(networkId).presets[0] ?? null,
+      preset: token === NATIVE_TOKEN ? 'native' : (rulesOf(networkId).presets[0] ?? null),
       contract: token,
       abi: null,
       event: null,

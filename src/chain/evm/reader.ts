@@ -1,7 +1,10 @@
 import type { Follow } from '../follow/poll.ts';
 import type { ChainReader, Consultation, ReadResult } from '../follow/reader.ts';
 import type { Node } from '../rpc/node.ts';
+import { readBalances } from './coin/balances.ts';
+import { isCoinSource, MAX_COIN_BLOCKS } from './coin/coin-blocks.ts';
 import { backfillOnce, hasBackfill } from './follow/backfill.ts';
+import { MAX_BLOCKS } from './follow/blocks/block-range.ts';
 import { type Decoder, ETHEREUM_HABITS, type EvmFollow, type EvmHabits, type EvmPoll } from './follow/evm-poll.ts';
 import { followLive } from './follow/live.ts';
 import { EvmMemory } from './follow/memory.ts';
@@ -25,6 +28,7 @@ export class EvmReader implements ChainReader {
   }
 
   follow(poll: EvmPoll, node: Node, withTags: boolean): Promise<ReadResult> {
+    poll.follow.memory.range.most = poll.sources.some(isCoinSource) ? MAX_COIN_BLOCKS : MAX_BLOCKS;
     return followLive(poll, node, withTags);
   }
 
@@ -35,7 +39,9 @@ export class EvmReader implements ChainReader {
   }
 
   checks(poll: EvmPoll, leader: Node): readonly (() => Promise<void>)[] {
-    return [checkTail, traceLost, confirmFinality, reviewUnconfirmed].map((check) => () => check(poll, leader));
+    return [checkTail, traceLost, confirmFinality, reviewUnconfirmed, readBalances].map(
+      (check) => () => check(poll, leader),
+    );
   }
 
   backfill(poll: EvmPoll, node: Node): Promise<void> {

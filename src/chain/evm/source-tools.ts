@@ -6,6 +6,7 @@ import {
   type SourceRecentEvents,
 } from '../../contract/chain/sources.ts';
 import { type InputError, invalidRequest, Problem } from '../../contract/problems.ts';
+import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { type FoundFact, kindsOf } from '../../domain/chain/facts.ts';
 import type { Parsed } from '../../domain/chain/families/family-rules.ts';
 import { hasLogs } from '../../domain/chain/network-nodes.ts';
@@ -14,6 +15,8 @@ import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { PreparedSource } from '../../store/chain/sources/sources.ts';
 import type { Dialect } from '../rpc/dialect.ts';
 import { RpcFailure } from '../rpc/failures.ts';
+import { isCoinSource } from './coin/coin-blocks.ts';
+import { logOfTransfer } from './coin/transfers.ts';
 import { loadAbiLibrary } from './decode/abi-library.ts';
 import { contractCalls, type RpcCall } from './decode/contract-calls.ts';
 import { type DecoderOptions, LogDecoder } from './decode/decoder.ts';
@@ -23,7 +26,7 @@ import type { TokenStore } from './decode/token-decimals.ts';
 import { logExplainer } from './explain-log.ts';
 import { InvoiceTools } from './invoice-tools.ts';
 import { type RecentLogs, readRecentLogs } from './recent-logs.ts';
-import { logsOf } from './rpc/calls.ts';
+import { logsOf, transferOf } from './rpc/calls.ts';
 import type { Log, LogFilter } from './rpc/types.ts';
 import { readData, readLogs, readQuantity } from './rpc/values.ts';
 
@@ -39,6 +42,8 @@ export type SourceToolsOptions = {
 };
 
 const RETRY_AFTER_S = 5;
+/** Earlier blocks that a source of the coin may ask for. */
+const MAX_COIN_HISTORY = 10_000;
 /** Conditions that no topic expresses leave some of them out. */
 const MOST_DECODED = 10 * MAX_RECENT_EVENTS;
 
@@ -64,7 +69,7 @@ export class SourceTools {
     const { source, definition: written } = await compile(definition);
     const [head, code] = await Promise.all([
       this.#ask(networkId, 'eth_blockNumber', [], readQuantity),
-      this.#ask(networkId, 'eth_getCode', [source.contract, 'latest'], readData),
+      isCoinSource(source) ? null : this.#ask(networkId, 'eth_getCode', [source.contract, 'latest'], readData),
     ]);
     const errors: InputError[] = [];
     if (code === '0x') {
@@ -76,6 +81,10 @@ export class SourceTools {
     }
     if (fromBlock !== 'latest' && fromBlock > head) {
       const message = `must be at most ${head}, which is the newest block now, or "latest" for the blocks from now on`;
+      errors.push({ in: 'body', name: 'fromBlock', message });
+    }
+    if (isCoinSource(source) && fromBlock !== 'latest' && fromBlock < head - MAX_COIN_HISTORY) {
+      const message = `must be at least ${head - MAX_COIN_HISTORY} with the preset native, because Paybell reads each block whole`;
       errors.push({ in: 'body', name: 'fromBlock', message });
     }
     if (errors.length > 0) throw invalidRequest(errors);
@@ -103,10 +112,13 @@ export class SourceTools {
     const definition = compiled?.definition ?? null;
     const sources = 'length' in wanted ? wanted : compiled === null ? [] : [asSource(compiled)];
     const receipt = await this.#readReceipt(networkId, transactionHash);
-    const logs = receipt.logs;
+    const hasCoin = sources.some(isCoinSource);
+    const transfer = hasCoin && receipt.isSuccess ? await this.#readTransfer(networkId, transactionHash, receipt) : [];
+    const logs = [...receipt.logs, ...transfer];
     const facts = await this.#decode(networkId, logs, sources);
-    const taken = new Set(facts.map(({ position }) => position.logIndex));
-    const others = logs.filter(({ logIndex }) => !taken.has(logIndex)).slice(0, MAX_LOGS_SHOWN);
+    const isCoin = ({ contract }: FoundFact) => contract === NATIVE_TOKEN;
+    const taken = new Set(facts.flatMap((fact) => (isCoin(fact) ? [] : fact.position.logIndex)));
+    const others = receipt.logs.filter(({ logIndex }) => !taken.has(logIndex)).slice(0, MAX_LOGS_SHOWN);
     const explain = definition === null ? () => 'No source takes it.' : await logExplainer(definition);
     const addresses = addressesOf(networkId, await loadAbiLibrary());
     return {
@@ -114,7 +126,7 @@ export class SourceTools {
       transactionHash,
       blockNumber: receipt.blockNumber,
       isSuccess: receipt.isSuccess,
-      logs: logs.length,
+      logs: receipt.logs.length,
       events: facts.map((fact) => ({ ...eventOf(fact), sourceId: definition === null ? fact.sourceId : null })),
       others: others.map((log) => ({
         logIndex: log.logIndex,
@@ -130,6 +142,10 @@ export class SourceTools {
     this.#requireFollowed(networkId);
     const compiled = await compile(wanted);
     const { source } = compiled;
+    if (isCoinSource(source)) {
+      const message = 'cannot be native: nodes do not list transfers of the coin, so that Paybell cannot look back';
+      throw invalidRequest([{ in: 'body', name: 'preset', message }]);
+    }
     const head = await this.#ask(networkId, 'eth_blockNumber', [], readQuantity);
     const filter = { addresses: [source.contract], topics: [[source.event.topic], ...topicsOf(source)] };
     const dialect = this.options.dialectOf?.(networkId);
@@ -182,6 +198,12 @@ export class SourceTools {
     }
     const detail = `No node of network ${networkId} knows the transaction ${transactionHash}. Check the hash and the network.`;
     throw new Problem('transaction_not_found', detail);
+  }
+
+  async #readTransfer(networkId: number, transactionHash: string, { blockNumber }: Receipt): Promise<Log[]> {
+    const { method, params, read } = transferOf(transactionHash);
+    const transfer = await this.#ask(networkId, method, params, read);
+    return transfer ? [logOfTransfer(transfer, { blockNumber, blockHash: transactionHash })] : [];
   }
 
   #ask<Result>(

@@ -11,9 +11,12 @@ const LARGE_METHODS: ReadonlySet<string> = new Set([
   'eth_getBlockReceipts',
 ]);
 
+/** Return whole transactions if the second parameter is true. */
+const WHOLE_BLOCKS: ReadonlySet<string> = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash']);
+
 /** Whether an honest answer can have more than a megabyte. */
 export function mayBeLarge({ method, params }: Call<unknown>): boolean {
-  return LARGE_METHODS.has(method) || (method === 'eth_getBlockByNumber' && params[1] === true);
+  return LARGE_METHODS.has(method) || (WHOLE_BLOCKS.has(method) && params[1] === true);
 }
 
 /** The bytes to read of the response to these calls. */

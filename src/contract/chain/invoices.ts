@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { INVOICE_MATCHES, INVOICE_STATES, NATIVE_TOKEN } from '../../domain/chain/invoices/invoice-state.ts';
+import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
+import { INVOICE_MATCHES, INVOICE_STATES } from '../../domain/chain/invoices/invoice-state.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
 import { EXAMPLE_ADDRESS, EXAMPLE_TOKEN } from './new-invoice.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { INVOICE_MATCHES, MAX_TOLERANCE_PERCENT, NATIVE_TOKEN } from '../../domain/chain/invoices/invoice-state.ts';
+import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
+import { INVOICE_MATCHES, MAX_TOLERANCE_PERCENT } from '../../domain/chain/invoices/invoice-state.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { kindsOf, TRANSFER } from '../../domain/chain/facts.ts';
 import { rulesOf } from '../../domain/chain/families/families.ts';
+import { isPractice } from '../../domain/chain/practice.ts';
 import {
   MAX_ABI_LENGTH,
   MAX_CONSTANT_LENGTH,
@@ -137,15 +138,16 @@ function definitionFields({ events }: SourceRules) {
       .meta({
         description:
           'A contract that Paybell knows how to read. Instead of `abi` and `event`. `trc20` is for Tron, the others for EVM ' +
-          'networks. With `request-network`, `loop` and `superfluid` the payer chooses the token, so `where` must list the ' +
+          'networks. `native` reads direct transfers of the coin of an EVM network, such as ETH, and has no `contract`. With `request-network`, `loop` and `superfluid` the payer chooses the token, so `where` must list the ' +
           'tokens that count.',
       }),
     contract: z
       .string({ error: contractRule })
       .max(MAX_ID_LENGTH, { error: contractRule })
+      .optional()
       .meta({
         description:
-          'Address of the contract: 0x and 40 hex digits, whose capital letters have to be the checksum if there are any, or ' +
+          'Required, except with the preset `native`. Address of the contract: 0x and 40 hex digits, whose capital letters have to be the checksum if there are any, or ' +
           'T and 33 letters and digits on Tron.',
       }),
     abi: z
@@ -178,6 +180,7 @@ type Definition = { preset?: unknown; abi?: unknown; event?: unknown; networkId?
 function requireKind(body: Definition, context: z.RefinementCtx): void {
   const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
   requireForms(body, context);
+  requireContract(body, context);
   if (body.preset !== undefined) {
     if (body.abi !== undefined) issue('abi', 'is known to the preset; leave it out');
     if (body.event !== undefined) issue('event', 'is known to the preset; leave it out');
@@ -185,6 +188,18 @@ function requireKind(body: Definition, context: z.RefinementCtx): void {
     if (body.abi === undefined) issue('abi', 'is required without a preset: the event as Solidity declares it');
     if (body.event === undefined) issue('event', 'is required without a preset: the event kind that the log proves');
   }
+}
+
+/** The coin of a network has no contract, and every other source has one. */
+function requireContract({ preset, contract, networkId }: Definition, context: z.RefinementCtx): void {
+  const issue = (message: string) => context.addIssue({ code: 'custom', path: ['contract'], message });
+  if (preset === 'native') {
+    if (contract !== undefined) issue('is for tokens; leave it out with the preset native');
+    else if (isNetworkId(networkId) && isPractice(networkId)) {
+      const message = 'cannot be native on the practice network, which makes up payments in its token alone';
+      context.addIssue({ code: 'custom', path: ['preset'], message });
+    }
+  } else if (contract === undefined) issue(contractRule);
 }
 
 /** Each family of networks has its own presets and addresses. A field of another type has its own error. */
@@ -197,7 +212,7 @@ function requireForms({ networkId, preset, contract }: Definition, context: z.Re
   if (isPreset(preset) && !presets.includes(preset)) {
     issue('preset', `must be one of ${presets.join(', ')} on network ${networkId}`);
   }
-  const parsed = isId(contract) ? addresses.parse(contract) : null;
+  const parsed = isId(contract) && preset !== 'native' ? addresses.parse(contract) : null;
   if (parsed !== null && 'error' in parsed) issue('contract', parsed.error);
 }
 
@@ -301,7 +316,7 @@ export type NewSource = z.output<ReturnType<typeof newSourceSchema>>;
 const hashRule = 'must be the id of a transaction, as its network writes it';
 
 export function sourcePreviewSchema(rules: SourceRules) {
-  const { networkId, contract, ...others } = definitionFields(rules);
+  const { networkId, ...others } = definitionFields(rules);
   return z
     .strictObject(
       {
@@ -310,7 +325,6 @@ export function sourcePreviewSchema(rules: SourceRules) {
           .string({ error: hashRule })
           .max(MAX_ID_LENGTH, { error: hashRule })
           .meta({ description: 'A transaction that is in a block.' }),
-        contract: contract.optional(),
         ...others,
       },
       ofObject,
@@ -363,7 +377,7 @@ function requireDefinition(body: Definition & Record<string, unknown>, context: 
     if ('error' in parsed) context.addIssue({ code: 'custom', path: ['transactionHash'], message: parsed.error });
   }
   const parts = ['preset', 'abi', 'event', 'where', 'fields'].filter((field) => body[field] !== undefined);
-  if (body.contract !== undefined) requireKind(body, context);
+  if (body.contract !== undefined || body.preset === 'native') requireKind(body, context);
   else if (parts.length > 0) {
     const message = `is required with ${parts.join(', ')}; leave all of them out to try the sources that exist`;
     context.addIssue({ code: 'custom', path: ['contract'], message });

@@ -77,6 +77,8 @@ export type StoredFact = FactKey & {
   readonly lostAtHead: number | null;
   /** Whether it is an event that is held for a transaction, without a log. */
   readonly isHeld: boolean;
+  /** Whether it is a transfer of the network's coin, which leaves no log. */
+  readonly isCoin?: boolean;
   /** The nodes that showed or denied it in its block. */
   readonly votes: Votes;
   readonly isDisputed: boolean;

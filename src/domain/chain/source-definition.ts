@@ -1,5 +1,5 @@
 /** Contracts whose events Paybell already knows. */
-export const PRESETS = ['erc20', 'trc20', 'request-network', 'loop', 'superfluid'] as const;
+export const PRESETS = ['erc20', 'trc20', 'native', 'request-network', 'loop', 'superfluid'] as const;
 
 export type Preset = (typeof PRESETS)[number];
 

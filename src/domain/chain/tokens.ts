@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from './coin.ts';
 import { PRACTICE_NETWORK, PRACTICE_TOKEN } from './practice.ts';
 
 /**
@@ -10,6 +11,17 @@ export type StatedToken = { readonly decimals: number | null; readonly symbol: s
 
 /** The address as the network's family stores it, and as people see it if that differs. */
 type Listed = readonly [networkId: number, symbol: string, address: string, shown?: string];
+
+/** The coins of networks. */
+const COINS: readonly (readonly [networkId: number, symbol: string])[] = [
+  [1, 'ETH'],
+  [10, 'ETH'],
+  [56, 'BNB'],
+  [137, 'POL'],
+  [8453, 'ETH'],
+  [42161, 'ETH'],
+  [42220, 'CELO'],
+];
 
 /**
  * Issued on these networks by Circle (USDC, EURC), Tether (USDT) and Sky (DAI) themselves. Bridged forms are not listed. Circle's
@@ -26,6 +38,7 @@ const LISTED: readonly Listed[] = [
   [8453, 'USDC', '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
   [8453, 'EURC', '0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42'],
   [42161, 'USDC', '0xaf88d065e77c8cc2239327c5edb3a432268e5831'],
+  ...COINS.map(([networkId, symbol]): Listed => [networkId, symbol, NATIVE_TOKEN]),
   [728126428, 'USDT', '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'],
 ];
 
@@ -56,7 +69,7 @@ export function isDollar(networkId: number, address: string): boolean {
 /** The listed tokens of a network, for people to choose from. */
 export function listedTokens(networkId: number): { symbol: string; address: string }[] {
   return LISTED.flatMap(([network, symbol, address, shown = address]) =>
-    network === networkId ? { symbol, address: shown } : [],
+    network === networkId && address !== NATIVE_TOKEN ? { symbol, address: shown } : [],
   );
 }
 

@@ -123,6 +123,8 @@ export type Lease = {
   readonly unconfirmed: readonly StoredFact[];
   /** Whether a payment or a held event waits for finality. */
   readonly isWaiting: boolean;
+  /** Whether a node has to be asked for balances of invoices. */
+  readonly areBalancesDue: boolean;
   /** The database's time. */
   readonly nowMs: number;
 };
@@ -188,6 +190,12 @@ export type SourceCost = SourceKey & { readonly requests: number; readonly logs:
 
 export type AskedFact = FactKey & { readonly isAbsent: boolean };
 
+/** An invoice for whose balance a node has to be asked. */
+export type DueBalance = { readonly entityId: string; readonly invoiceId: string; readonly address: string };
+
+/** The answer, in the smallest unit; null if the node does not say. */
+export type ReadBalance = Pick<DueBalance, 'entityId' | 'invoiceId'> & { readonly balance: bigint | null };
+
 /** The results of a poll, or of a part of it, written in one transaction. */
 export type Step = {
   readonly tip: BlockRef | null;
@@ -228,6 +236,9 @@ export interface FollowerStore {
   halt(lease: Lease, reason: string): Promise<void>;
   /** Queues the next alerts about the network. A task queues the alerts of a halt. */
   queueAlerts(lease: Lease): Promise<void>;
+  /** The balances to ask for, at most 50. */
+  dueBalances(networkId: number): Promise<readonly DueBalance[]>;
+  noteBalances(balances: readonly ReadBalance[]): Promise<void>;
   /** Returns false if another instance now holds the lease. */
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean>;
 }

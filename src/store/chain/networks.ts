@@ -8,12 +8,15 @@ import { queueAlerts } from './alerts.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
 import { readDueHeld } from './held/due.ts';
+import { noteBalances, readDueBalances } from './invoices/check.ts';
 import type {
+  DueBalance,
   FollowedSource,
   FollowerStore,
   Lease,
   NetworkState,
   NodeHealth,
+  ReadBalance,
   SourceKey,
   Step,
 } from './network-store.ts';
@@ -86,7 +89,7 @@ export class NetworkStore implements FollowerStore {
           `network_id = $1 and state = 'seen' and block_number <= $2 order by block_number limit ${MAX_UNCONFIRMED}`,
           [networkId, state.final ?? -1],
         ),
-        isWaiting: await isWaiting(queries, networkId),
+        ...(await readWork(queries, networkId)),
         nowMs,
       };
     });
@@ -117,6 +120,14 @@ export class NetworkStore implements FollowerStore {
 
   commit(lease: Lease, step: Step): Promise<boolean> {
     return commitStep(this.db, lease, step);
+  }
+
+  dueBalances(networkId: number): Promise<DueBalance[]> {
+    return readDueBalances(this.db, networkId);
+  }
+
+  noteBalances(balances: readonly ReadBalance[]): Promise<void> {
+    return noteBalances(this.db, balances);
   }
 
   halt(lease: Lease, reason: string): Promise<void> {
@@ -161,12 +172,15 @@ async function readState(queries: Queries, row: RowOf<typeof networkTable>): Pro
   };
 }
 
-async function isWaiting(queries: Queries, networkId: number): Promise<boolean> {
+/** Reasons for more calls than following the network takes. */
+async function readWork(queries: Queries, networkId: number): Promise<Pick<Lease, 'isWaiting' | 'areBalancesDue'>> {
   const states = ['seen', 'waiting', 'lost'].map(
     (state) => `exists (select 1 from facts where network_id = $1 and state = '${state}')`,
   );
-  const sql = `select case when ${states.join(' or ')} then 1 else 0 end as waiting`;
-  return Number((await queries.get<{ waiting: number | string }>(sql, [networkId]))?.waiting) === 1;
+  const due = 'exists (select 1 from invoices where network_id = $1 and balance_due = 1)';
+  const sql = `select case when ${states.join(' or ')} then 1 else 0 end as waiting, case when ${due} then 1 else 0 end as due`;
+  const row = await queries.get<Record<'waiting' | 'due', number | string>>(sql, [networkId]);
+  return { isWaiting: Number(row?.waiting) === 1, areBalancesDue: Number(row?.due) === 1 };
 }
 
 /**

@@ -185,6 +185,7 @@ export const invoiceTable = new Table('invoices', {
   versions: text('versions'),
   unexplained: nullable(text('unexplained')),
   checkedAtMs: nullable(integer('checked_at_ms')),
+  balanceDue: integer('balance_due'),
   dateCancelled: nullable(integer('cancelled_at')),
   dateCreated: integer('created_at'),
 });

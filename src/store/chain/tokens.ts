@@ -1,3 +1,4 @@
+import { COIN_DECIMALS, NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import type { StatedToken } from '../../domain/chain/tokens.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
@@ -15,6 +16,8 @@ export async function readTokens(
   addresses: readonly string[],
 ): Promise<Map<string, StatedToken>> {
   const known = new Map<string, StatedToken>();
+  // A coin states nothing, and no row has it.
+  if (addresses.includes(NATIVE_TOKEN)) known.set(NATIVE_TOKEN, { decimals: COIN_DECIMALS, symbol: null });
   for (const chunk of chunks(addresses)) {
     const rows = await knownColumns.all(
       queries,

@@ -1,6 +1,10 @@
+import type { NewInvoice } from '../../../src/contract/chain/new-invoice.ts';
+import { COIN_DECIMALS, NATIVE_TOKEN } from '../../../src/domain/chain/coin.ts';
 import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import { baseOf } from '../../../src/domain/chain/invoices/amounts.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
+import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
@@ -10,6 +14,8 @@ import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import type { Stage } from './stage.ts';
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913';
 
 /** Writes what a network says into the store of the service, through the steps of a follower, without a node. */
 export class NetworkWriter implements AsyncDisposable {
@@ -61,6 +67,41 @@ export class NetworkWriter implements AsyncDisposable {
     const { source } = await createSource(this.db, entityId, prepared, 1, TEST_CHANGE);
     await this.networks.pauseSources(await this.lease(), [{ entityId, sourceId: source.sourceId }], reason);
     return source.sourceId;
+  }
+
+  /** An invoice of USDC, or of the coin, whose payments count from the next block on. Returns its id. */
+  async addInvoice(terms: Partial<NewInvoice> & { address: string; amount: string }, isCoin = false): Promise<string> {
+    const { entityId, networkId } = this;
+    const token = isCoin ? NATIVE_TOKEN : USDC;
+    const decimals = isCoin ? COIN_DECIMALS : 6;
+    const preset = isCoin ? 'native' : 'erc20';
+    const whole: NewInvoice = {
+      ...{ networkId, token, tolerancePercent: 0, match: 'address', watchDays: 7 },
+      ...{ dateExpires: Math.floor(Date.now() / 1000) + 86_400, ...terms },
+    };
+    const prepared = {
+      ...{ terms: whole, token, address: terms.address.toLowerCase(), shownToken: token, shownAddress: terms.address },
+      ...{ decimals, base: baseOf(terms.amount, decimals) ?? 0n },
+    };
+    const definition: SourceDefinition = {
+      ...{ networkId, preset, contract: token, abi: null, event: null, where: {}, fields: {} },
+      ...{ fromBlock: 'latest', deliverHistory: false, addressBook: 'to' },
+    };
+    const reading = { definition, topic: '0x11', topics: [], bookPlace: 2 };
+    const [created] =
+      (await createInvoices(this.db, {
+        ...{ entityId, networkId, invoices: [prepared], readings: new Map([[token, reading]]), head: 100 },
+        ...{ limits: { invoices: 100, sources: 100, book: { ofEntity: 100, ofNetwork: 100 } } },
+        nowS: Math.floor(Date.now() / 1000),
+      })) ?? [];
+    if (created === undefined || created instanceof Error) throw created ?? new Error('no invoice was made');
+    return created.invoiceId;
+  }
+
+  /** As if a node had been asked for the balance of the address. */
+  async noteUnexplained(invoiceId: string, base: string): Promise<void> {
+    const sql = 'update invoices set unexplained = $2, checked_at_ms = $3 where id = $1';
+    await this.db.transaction((queries) => queries.run(sql, [invoiceId, base, Date.now()]));
   }
 
   /** As if the last poll, which found the newest block, was this long ago. */

@@ -1,7 +1,13 @@
 import { type Argument, encodeArguments } from './abi-encoding.ts';
 import type { Contract } from './compile-contracts.ts';
 
-export type Call = { readonly to?: string; readonly data: string; readonly gas?: number };
+export type Call = {
+  readonly to?: string;
+  readonly data: string;
+  readonly gas?: number;
+  /** The coin that it moves. */
+  readonly value?: bigint;
+};
 
 export class DeployedContract {
   constructor(

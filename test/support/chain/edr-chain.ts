@@ -21,7 +21,15 @@ const DEFAULT_GAS = 1_000_000;
 /** By the time of the blocks. A follower learns its pace from it, and polls as often as it does at all. */
 const BLOCKS_PER_SECOND = 4;
 
-type Request = { from: string; to?: string; data: string; nonce: string; gas: string; gasPrice: '0x0' };
+type Request = {
+  from: string;
+  to?: string;
+  data: string;
+  value: string;
+  nonce: string;
+  gas: string;
+  gasPrice: '0x0';
+};
 export type MinedTransaction = { readonly hash: string; readonly blockNumber: number };
 
 export type Fork = {
@@ -79,8 +87,9 @@ export class EdrChain {
   async send(from: string, call: Call): Promise<string> {
     const mined = Number(await this.rpc('eth_getTransactionCount', [from, 'latest']));
     const nonce = mined + this.#pending.filter((sender) => sender === from).length;
-    const { gas = DEFAULT_GAS, ...rest } = call;
-    return this.#submit({ from, ...rest, nonce: hex(nonce), gas: hex(gas), gasPrice: '0x0' });
+    const { gas = DEFAULT_GAS, value = 0n, ...rest } = call;
+    const paid = { value: hex(value), nonce: hex(nonce), gas: hex(gas), gasPrice: '0x0' } as const;
+    return this.#submit({ from, ...rest, ...paid });
   }
 
   /** Gives a transaction that a fork dropped to the next block again, under the hash that it had. */

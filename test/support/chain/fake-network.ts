@@ -25,14 +25,22 @@ export class FakeNetwork {
   readonly pending = new Set<string>();
   /** By the token, a space and the holder. */
   readonly balances = new Map<string, bigint>();
+  /** The coin of addresses. */
+  readonly coins = new Map<string, bigint>();
   readonly calls: string[] = [];
   /** Refuses longer ranges of `eth_getLogs`, as providers do. */
   mostBlocks = Number.POSITIVE_INFINITY;
+  readonly #transfers = new Map<string, FakeTransfer>();
   readonly #logs = new Map<string, readonly Log[]>();
 
   /** A transaction that wrote these logs. */
   addTransaction(transactionHash: string, logs: readonly Log[]): void {
     this.#logs.set(transactionHash, logs);
+  }
+
+  /** A transaction without logs that moves the coin. */
+  addTransfer(transactionHash: string, transfer: FakeTransfer): void {
+    this.#transfers.set(transactionHash, transfer);
   }
 
   /** Takes all transactions away. */
@@ -55,7 +63,9 @@ export class FakeNetwork {
       case 'eth_getLogs':
         return this.#logsIn(params[0] as Filter);
       case 'eth_getTransactionByHash':
-        return this.pending.has(String(params[0])) ? { hash: params[0] } : null;
+        return this.#transaction(String(params[0]));
+      case 'eth_getBalance':
+        return `0x${(this.coins.get(String(params[0])) ?? 0n).toString(16)}`;
       default:
         throw new RpcFailure('rpc_error', { code: -32601 });
     }
@@ -93,7 +103,14 @@ export class FakeNetwork {
     return [...this.#logs].flatMap(([hash, logs]) => logs.filter(isWanted).map((log) => asSent(hash, log)));
   }
 
+  #transaction(hash: string): object | null {
+    const transfer = this.#transfers.get(hash);
+    if (transfer !== undefined) return { hash, ...transfer, value: `0x${transfer.value.toString(16)}` };
+    return this.pending.has(hash) ? { hash } : null;
+  }
+
   #receipt(transactionHash: string): object | null {
+    if (this.#transfers.has(transactionHash)) return { blockNumber: quantity(7), status: '0x1', logs: [] };
     const logs = this.#logs.get(transactionHash);
     if (logs === undefined) return null;
     return {
@@ -103,6 +120,8 @@ export class FakeNetwork {
     };
   }
 }
+
+type FakeTransfer = { readonly from: string; readonly to: string; readonly value: bigint };
 
 type Filter = {
   readonly fromBlock: string;

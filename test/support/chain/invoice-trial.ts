@@ -4,6 +4,7 @@ import { Follower } from '../../../src/chain/follow/follower.ts';
 import { Node } from '../../../src/chain/rpc/node.ts';
 import { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { NewInvoice } from '../../../src/contract/chain/new-invoice.ts';
+import { NATIVE_TOKEN } from '../../../src/domain/chain/coin.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { findEntries } from '../../../src/store/chain/addresses/books.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
@@ -20,7 +21,7 @@ import { alteredQueries, alteredStore } from '../stores.ts';
 import { newEntity, register } from '../webhooks.ts';
 import { type ExpectedInvoice, InvoiceJudge, type ModelPayment } from './invoice-judge.ts';
 import { definitionOf, presetLog, sourceOf, testDecoder } from './logs.ts';
-import { addressOf, GENESIS_S, ModelChain, type ModelTransaction } from './model-chain.ts';
+import { addressOf, GENESIS_S, ModelChain, type ModelTransaction, type TransactionOptions } from './model-chain.ts';
 import { ModelNode } from './model-node.ts';
 
 /**
@@ -42,6 +43,8 @@ export type TrialOptions = {
   readonly invoices: number;
   /** Of 100 transactions, how many end with the death of their process, before or after the commit. */
   readonly kills: number;
+  /** Whether the invoices are in the coin of the network; a token if absent. */
+  readonly isCoin?: boolean;
 };
 
 export class InvoiceTrial {
@@ -50,6 +53,7 @@ export class InvoiceTrial {
   readonly invoices: ExpectedInvoice[] = [];
   kills = 0;
   readonly #random;
+  readonly #token: string;
   readonly #paid = new Map<string, ModelPayment>();
   readonly #model: ModelNode;
   readonly #followers: readonly Follower[];
@@ -65,6 +69,7 @@ export class InvoiceTrial {
     private readonly options: TrialOptions,
   ) {
     this.#random = seededRandom(options.seed);
+    this.#token = options.isCoin === true ? NATIVE_TOKEN : TOKEN;
     this.#judge = new InvoiceJudge({
       db,
       entityId,
@@ -176,23 +181,25 @@ export class InvoiceTrial {
       const address = isShared ? addressOf(900) : addressOf(++this.#addresses);
       const base = isShared ? BigInt(1_000 + this.#addresses * 3 + at) : 100n;
       const terms: NewInvoice = {
-        ...{ networkId: this.networkId, token: TOKEN, address, amount: '100', watchDays: 1 },
+        ...{ networkId: this.networkId, token: this.#token, address, amount: '100', watchDays: 1 },
         tolerancePercent: isShared ? 0 : random.below(3) / 2,
         dateExpires: this.#nowS + 60 + random.below(60),
         match: isShared ? 'exact' : 'address',
         ...(random.below(2) === 0 && { reference: `${this.networkId} ${this.invoices.length + at}` }),
       };
-      return { terms, token: TOKEN, address, shownToken: TOKEN, shownAddress: address, decimals: 0, base };
+      const token = this.#token;
+      return { terms, token, address, shownToken: token, shownAddress: address, decimals: 0, base };
     });
-    const { topic } = sourceOf({ preset: 'erc20', contract: TOKEN });
+    const preset = this.options.isCoin === true ? 'native' : 'erc20';
+    const { topic } = sourceOf({ preset, contract: this.#token });
     const definition = {
-      ...definitionOf({ networkId: this.networkId, preset: 'erc20', contract: TOKEN }),
+      ...definitionOf({ networkId: this.networkId, preset, contract: this.#token }),
       addressBook: 'to',
     };
     const reading = { definition, topic, topics: [null, null, null, null], bookPlace: 2 };
     const results = await createInvoices(this.db, {
       ...{ entityId: this.entityId, networkId: this.networkId, invoices: prepared, nowS: this.#nowS },
-      ...{ readings: new Map([[TOKEN, reading]]), head: this.chain.head },
+      ...{ readings: new Map([[this.#token, reading]]), head: this.chain.head },
       limits: { invoices: 10_000, sources: 100, book: { ofEntity: 100_000, ofNetwork: 100_000 } },
     });
     for (const [at, result] of (results ?? []).entries()) {
@@ -237,9 +244,19 @@ export class InvoiceTrial {
     const amounts = [100n, 50n, 50n, 99n, 30n, 1n, 120n, 0n];
     const isExact = invoice?.prepared.terms.match === 'exact' && random.below(4) > 0;
     const base = isExact ? invoice.prepared.base : (amounts[random.below(amounts.length)] ?? 1n);
-    const made = this.chain.transaction({ logs: [{ ...presetLog('erc20', [PAYER, address, base]), address: TOKEN }] });
+    const made = this.chain.transaction(this.#payment(address, base));
     this.#paid.set(made.hash, { address, base });
+    // A transaction that failed moves no coin.
+    if (this.options.isCoin === true && random.below(8) === 0) {
+      const failed = { ...this.chain.transaction(this.#payment(address, base)), isSuccess: false };
+      return random.below(2) === 0 ? failed : made;
+    }
     return made;
+  }
+
+  #payment(address: string, base: bigint): TransactionOptions {
+    if (this.options.isCoin === true) return { transfer: { from: PAYER, to: address, value: base } };
+    return { logs: [{ ...presetLog('erc20', [PAYER, address, base]), address: TOKEN }] };
   }
 
   #mine(): void {

@@ -89,6 +89,7 @@ export class MemoryStore implements FollowerStore {
       held: held.map((fact) => ({ ...fact })),
       nodes: this.steps.at(-1)?.nodes ?? [],
       unconfirmed: [...this.#unconfirmed].slice(0, 100).map((fact) => ({ ...fact })),
+      areBalancesDue: false,
       isWaiting: this.#open.size > 0 || this.#lost.size > 0 || held.length > 0,
       nowMs: this.nowMs(),
     };
@@ -141,6 +142,12 @@ export class MemoryStore implements FollowerStore {
   }
 
   async queueAlerts(): Promise<void> {}
+
+  async dueBalances() {
+    return [];
+  }
+
+  async noteBalances(): Promise<void> {}
 
   async pauseSources(lease: Lease, sources: readonly SourceKey[]): Promise<boolean> {
     if (lease.token !== this.token) return false;

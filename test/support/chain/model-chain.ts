@@ -11,7 +11,11 @@ export type ModelTransaction = {
   readonly hash: string;
   readonly logs: readonly ModelLog[];
   readonly isSuccess: boolean;
+  /** The coin that it moves directly. */
+  readonly transfer?: ModelTransfer;
 };
+
+export type ModelTransfer = { readonly from: string; readonly to: string; readonly value: bigint };
 
 export type ModelBlock = {
   readonly number: number;
@@ -25,7 +29,11 @@ export type ModelBlock = {
 /** What a node that has followed the network so far sees: the first `length` blocks of a branch. */
 export type View = { readonly blocks: readonly ModelBlock[]; readonly length: number };
 
-export type TransactionOptions = { readonly logs?: readonly ModelLog[]; readonly isSuccess?: boolean };
+export type TransactionOptions = {
+  readonly logs?: readonly ModelLog[];
+  readonly isSuccess?: boolean;
+  readonly transfer?: ModelTransfer;
+};
 
 export const GENESIS_S = 1_700_000_000;
 
@@ -49,8 +57,8 @@ export class ModelChain {
     return this.#branch;
   }
 
-  transaction({ logs = [], isSuccess = true }: TransactionOptions = {}): ModelTransaction {
-    return { hash: this.#hash('a'), logs, isSuccess };
+  transaction({ logs = [], isSuccess = true, ...others }: TransactionOptions = {}): ModelTransaction {
+    return { hash: this.#hash('a'), logs, isSuccess, ...others };
   }
 
   /** One block with these transactions; its head is seen by the nodes. */

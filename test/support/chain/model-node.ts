@@ -2,7 +2,7 @@ import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Exchange, Fetch } from '../../../src/chain/rpc/http-exchange.ts';
 import type { Random } from '../random.ts';
-import type { ModelBlock, ModelChain, View } from './model-chain.ts';
+import type { ModelBlock, ModelChain, ModelTransaction, View } from './model-chain.ts';
 
 /** A node of a model chain, over JSON-RPC in the process, which misbehaves as nodes in the field do. */
 
@@ -15,6 +15,8 @@ export type Faults = {
   aheadS: number;
   /** Logs that the node adds to a block, and to the receipts of their transactions. */
   invents: (block: ModelBlock) => readonly Log[];
+  /** Coin that contracts have brought to an address, which no transaction shows. */
+  unseenCoin: (address: string) => bigint;
   /** Transactions that the node has without their logs. */
   denies: (transactionHash: string) => boolean;
   /** In this share of the responses with logs (of 100), so many of 100 logs are left out. */
@@ -43,6 +45,7 @@ const SOUND: Faults = {
   lag: 0,
   aheadS: 0,
   invents: () => [],
+  unseenCoin: () => 0n,
   denies: () => false,
   omission: { responses: 0, logs: 0 },
   rateLimited: 0,
@@ -152,7 +155,13 @@ export class ModelNode {
       case 'eth_chainId':
         return hex(this.faults.chainId);
       case 'eth_getBlockByNumber':
-        return this.#block(String(params[0]), view);
+        return this.#block(String(params[0]), view, params[1] === true);
+      case 'eth_getBlockByHash':
+        return this.#blockByHash(String(params[0]), view, params[1] === true);
+      case 'eth_getTransactionByHash':
+        return this.#transaction(String(params[0]), view);
+      case 'eth_getBalance':
+        return hex(this.balanceOf(String(params[0]), Number(params[1]), view));
       case 'eth_getLogs':
         return this.#logs(params[0] as RpcFilter, view);
       case 'eth_getTransactionReceipt':
@@ -162,11 +171,29 @@ export class ModelNode {
     }
   }
 
-  #block(name: string, view: View): unknown {
+  /** The coin that transactions have brought to an address, failed ones left out. */
+  balanceOf(address: string, block: number, { blocks, length }: View = this.#view()): bigint {
+    const transactions = blocks.slice(0, Math.min(block + 1, length)).flatMap((each) => each.transactions);
+    const paid = transactions.filter(({ transfer, isSuccess }) => isSuccess && transfer?.to === address);
+    return paid.reduce((sum, { transfer }) => sum + (transfer?.value ?? 0n), this.faults.unseenCoin(address));
+  }
+
+  #transaction(hash: string, view: View): unknown {
+    const transaction = this.#blockOf(hash, view)?.transactions.find((each) => each.hash === hash);
+    return transaction === undefined ? null : wholeTransaction(transaction);
+  }
+
+  #blockByHash(hash: string, { blocks, length }: View, isWhole: boolean): unknown {
+    const block = blocks.slice(0, length).findLast((each) => each.hash === hash);
+    return block === undefined ? null : header(block, this.faults.aheadS, isWhole);
+  }
+
+  #block(name: string, view: View, isWhole: boolean): unknown {
     const head = view.length - 1;
     if (name === 'latest') return this.#header(view.blocks[head]);
     if (name !== 'finalized' && name !== 'safe') {
-      return Number(name) > head ? null : this.#header(view.blocks[Number(name)]);
+      const block = view.blocks[Number(name)];
+      return Number(name) > head ? null : header(block, this.faults.aheadS, isWhole);
     }
     const tag = this.faults[name];
     if (tag === 'error') throw new Refusal(-32000);
@@ -285,12 +312,17 @@ function matches({ topics }: Log, wanted: readonly (readonly string[] | null)[])
   return wanted.every((values, index) => values === null || values.includes(topics[index] ?? ''));
 }
 
-function header(block: ModelBlock | undefined, aheadS: number): unknown {
+function wholeTransaction({ hash, transfer }: ModelTransaction): unknown {
+  const { from = `0x${'0'.repeat(40)}`, to = null, value = 0n } = transfer ?? {};
+  return { hash, from, to, value: hex(value) };
+}
+
+function header(block: ModelBlock | undefined, aheadS: number, isWhole = false): unknown {
   if (block === undefined) return null;
   const { number, hash, parentHash, timestampS, transactions } = block;
   return {
     ...{ number: hex(number), hash, parentHash, timestamp: hex(timestampS + aheadS) },
-    transactions: transactions.map((transaction) => transaction.hash),
+    transactions: transactions.map((transaction) => (isWhole ? wholeTransaction(transaction) : transaction.hash)),
   };
 }
 
@@ -298,6 +330,6 @@ function rpcLog(log: Log): unknown {
   return { ...log, blockNumber: hex(log.blockNumber), logIndex: hex(log.logIndex), removed: false };
 }
 
-function hex(number: number): string {
+function hex(number: number | bigint): string {
   return `0x${number.toString(16)}`;
 }

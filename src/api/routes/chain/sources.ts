@@ -18,6 +18,7 @@ import {
   sourceSchema,
 } from '../../../contract/chain/sources.ts';
 import { Problem } from '../../../contract/problems.ts';
+import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import { rulesOf } from '../../../domain/chain/families/families.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { readSourcesToTry } from '../../../store/chain/sources/followed.ts';
@@ -99,9 +100,9 @@ function preview(rules: SourceRules, limit: ConcurrencyLimit): Operation {
       const transactionHash = 'value' in parsed ? parsed.value : body.transactionHash;
       const tools = toolsFor(context, networkId);
       const wanted =
-        contract === undefined
+        contract === undefined && body.preset !== 'native'
           ? await readSourcesToTry(longReadsOf(context.db, entityId), entityId, networkId)
-          : definitionOf({ ...body, contract }, { fromBlock: 0, deliverHistory: true });
+          : definitionOf(body, { fromBlock: 0, deliverHistory: true });
       return json(200, await limit.run(entityId, () => tools.preview(networkId, wanted, transactionHash)));
     },
   });
@@ -254,7 +255,8 @@ function toolsFor({ chain }: ApiContext, networkId: number): ChainTools {
 }
 
 type Asked = Pick<SourcePreviewRequest, 'networkId' | 'preset' | 'abi' | 'event' | 'where' | 'fields'> & {
-  readonly contract: string;
+  /** Absent for the coin of the network. */
+  readonly contract?: string | undefined;
   readonly minAmount?: string | undefined;
   readonly addressBook?: string | undefined;
 };
@@ -272,7 +274,7 @@ function definitionOf(
   return {
     networkId,
     preset: preset ?? null,
-    contract,
+    contract: contract ?? NATIVE_TOKEN,
     abi: abi ?? null,
     event: event ?? null,
     where: listsOf(where),

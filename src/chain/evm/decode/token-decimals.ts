@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../../bounded-map.ts';
+import { COIN_DECIMALS, NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import { listedSymbol, type StatedToken } from '../../../domain/chain/tokens.ts';
 import type { CallContract, CallOutcome } from './contract-calls.ts';
 import { parseDecimals } from './parse-decimals.ts';
@@ -35,11 +36,11 @@ export class TokenDecimals {
 
   /** A token is left out of the map where it does not say, and where no node could say now. */
   async read(networkId: number, tokens: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
-    const unknown = [...tokens].filter((token) => !this.#known.has(keyOf(networkId, token)));
+    const unknown = [...tokens].filter((token) => token !== NATIVE_TOKEN && !this.#known.has(keyOf(networkId, token)));
     if (unknown.length > 0) await this.#learn(networkId, unknown);
     const decimals = new Map<string, number>();
     for (const token of tokens) {
-      const known = this.#known.get(keyOf(networkId, token)) ?? null;
+      const known = token === NATIVE_TOKEN ? COIN_DECIMALS : (this.#known.get(keyOf(networkId, token)) ?? null);
       if (known !== null) decimals.set(token, known);
     }
     return decimals;

@@ -4,6 +4,7 @@ import type { FollowedSource } from '../../../store/chain/network-store.ts';
 import { compareFacts, inOrder, keyOf } from '../../follow/compare.ts';
 import { cutSteps } from '../../follow/steps.ts';
 import type { Node } from '../../rpc/node.ts';
+import { isCoinSource, MAX_COIN_BLOCKS } from '../coin/coin-blocks.ts';
 import type { Log } from '../rpc/types.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
@@ -203,6 +204,7 @@ function rangeOf({ follow }: EvmPoll, source: FollowedSource): BlockRange {
   const { backfillRanges } = follow.memory;
   const key = keyOfSource(source);
   const range = backfillRanges.get(key) ?? new BlockRange(null);
+  if (isCoinSource(source)) range.most = MAX_COIN_BLOCKS;
   backfillRanges.set(key, range);
   return range;
 }

@@ -9,7 +9,7 @@ import type { Node } from '../../rpc/node.ts';
 import type { Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
-import { datedBy, hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
+import { datedBy, hashesOf, isRefusal, placeOf, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
@@ -204,7 +204,7 @@ function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
     return receipt.logs.filter((log) => log.transactionHash === transactionHash && log.blockHash === blockHash);
   });
   const all = [...logs, ...ofReceipts];
-  return [...new Map(all.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
+  return [...new Map(all.map((log) => [placeOf(log), log])).values()];
 }
 
 /** Blocks of stored facts that were not found, and blocks that only a receipt names. */

@@ -1,8 +1,18 @@
 import type { Header } from '../../follow/header.ts';
 import type { Call } from '../../rpc/call.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
-import type { BlockTransactions, Log, LogFilter, Receipt } from './types.ts';
-import { readBlockTransactions, readData, readHeader, readLogs, readQuantity, readReceipt } from './values.ts';
+import type { BlockTransactions, BlockTransfers, Log, LogFilter, Receipt, Transfer } from './types.ts';
+import {
+  readAmount,
+  readBlockTransactions,
+  readBlockTransfers,
+  readData,
+  readHeader,
+  readLogs,
+  readQuantity,
+  readReceipt,
+  readTransaction,
+} from './values.ts';
 
 export type BlockTag = 'latest' | 'finalized' | 'safe';
 
@@ -38,6 +48,39 @@ export function transactionsAt(number: number): Call<BlockTransactions | null> {
       return block;
     },
   };
+}
+
+/** The transfers of the coin in a block, by its number or its hash. Null for a block that the node does not have. */
+export function transfersIn(block: number | string): Call<BlockTransfers | null> {
+  const isNumber = typeof block === 'number';
+  return {
+    method: isNumber ? 'eth_getBlockByNumber' : 'eth_getBlockByHash',
+    params: [isNumber ? quantity(block) : block, true],
+    read: (result) => {
+      const found = readBlockTransfers(result);
+      const isOther = found !== null && (isNumber ? found.header.number : found.header.hash) !== block;
+      if (isOther) throw new RpcFailure('garbage');
+      return found;
+    },
+  };
+}
+
+/** Null for a transaction that moves no coin to an address; undefined for one that the node does not have. */
+export function transferOf(transactionHash: string): Call<Transfer | null | undefined> {
+  return {
+    method: 'eth_getTransactionByHash',
+    params: [transactionHash],
+    read: (result) => {
+      const transfer = readTransaction(result);
+      if (transfer && transfer.transactionHash !== transactionHash) throw new RpcFailure('garbage');
+      return transfer;
+    },
+  };
+}
+
+/** The coin that an address has at a block, in its smallest unit. */
+export function balanceAt(address: string, block: number): Call<bigint> {
+  return { method: 'eth_getBalance', params: [address, quantity(block)], read: readAmount };
 }
 
 /** With `isTaken`, the other logs are left out unread. */

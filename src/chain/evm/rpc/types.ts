@@ -1,3 +1,5 @@
+import type { Header } from '../../follow/header.ts';
+
 /** A log as a node gave it, checked: addresses, hashes and data are in lower case, numbers are numbers. */
 export type Log = {
   readonly blockNumber: number;
@@ -18,12 +20,26 @@ export type BlockTransactions = {
   readonly transactions: readonly string[];
 };
 
+/** A payment of the coin that a transaction makes directly. */
+export type Transfer = {
+  readonly transactionHash: string;
+  readonly from: string;
+  readonly to: string;
+  /** The amount in the smallest unit, as a word of 32 bytes. */
+  readonly value: string;
+};
+
+/** A block with its transfers of the coin, whether or not they succeeded. */
+export type BlockTransfers = { readonly header: Header; readonly transfers: readonly Transfer[] };
+
 /** The block of a transaction, whether it succeeded, and its logs. */
 export type Receipt = {
   readonly transactionHash: string;
   readonly blockNumber: number;
   readonly blockHash: string;
   readonly isSuccess: boolean;
+  /** Whether the receipt states success; false also for a receipt of before 2017, which states nothing. */
+  readonly statesSuccess: boolean;
   readonly logs: readonly Log[];
 };
 

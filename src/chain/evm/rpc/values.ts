@@ -1,6 +1,6 @@
 import type { Header } from '../../follow/header.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
-import type { BlockTransactions, Log, Receipt } from './types.ts';
+import type { BlockTransactions, BlockTransfers, Log, Receipt, Transfer } from './types.ts';
 
 /** Readers for the values of a node's response. A reader rejects every other value as garbage; it never crashes or guesses. */
 
@@ -70,6 +70,45 @@ export function readBlockTransactions(value: unknown): BlockTransactions | null 
   return { number: readQuantity(number), hash: readHash(hash), transactions: readList(transactions, readHash) };
 }
 
+/** Null for a block that the node does not have. */
+export function readBlockTransfers(value: unknown): BlockTransfers | null {
+  const header = readHeader(value);
+  if (header === null) return null;
+  const transfers: Transfer[] = [];
+  for (const transaction of readList(readFields(value).transactions, readFields)) {
+    if (movesCoin(transaction)) transfers.push(readTransfer(transaction));
+  }
+  return { header, transfers };
+}
+
+/** Null for a transaction that moves no coin to an address; undefined for one that the node does not have. */
+export function readTransaction(value: unknown): Transfer | null | undefined {
+  if (value === null) return undefined;
+  const transaction = readFields(value);
+  return movesCoin(transaction) ? readTransfer(transaction) : null;
+}
+
+/** A transaction without `to` creates a contract. */
+function movesCoin({ to, value }: Fields): boolean {
+  return to !== null && to !== undefined && value !== '0x0';
+}
+
+const AMOUNT = /^0x[0-9a-f]{1,64}$/i;
+
+/** An amount of the coin, in its smallest unit. */
+export function readAmount(value: unknown): bigint {
+  return BigInt(readText(value, AMOUNT));
+}
+
+function readTransfer({ hash, from, to, value }: Fields): Transfer {
+  return {
+    transactionHash: readHash(hash),
+    from: readText(from, ADDRESS),
+    to: readText(to, ADDRESS),
+    value: `0x${readText(value, AMOUNT).slice(2).padStart(64, '0')}`,
+  };
+}
+
 /** A log that is not taken is not looked at any further. */
 export function readLogs(value: unknown, isTaken: (raw: unknown) => boolean = () => true): Log[] {
   if (!Array.isArray(value)) throw new RpcFailure('garbage');
@@ -106,11 +145,13 @@ export function readReceipt(value: unknown): Receipt | null {
   if (value === null) return null;
   const { transactionHash, blockNumber, blockHash, status, logs } = readFields(value);
   if (blockHash === null) return null;
+  const isAbsent = status === undefined || status === null;
   return {
     transactionHash: readHash(transactionHash),
     blockNumber: readQuantity(blockNumber),
     blockHash: readHash(blockHash),
-    isSuccess: status === undefined || status === null || readQuantity(status) === 1,
+    isSuccess: isAbsent || readQuantity(status) === 1,
+    statesSuccess: !isAbsent && readQuantity(status) === 1,
     logs: readLogs(logs),
   };
 }

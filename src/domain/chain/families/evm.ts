@@ -19,5 +19,5 @@ export const EVM: FamilyRules = {
   caip2: (networkId) => `eip155:${networkId}`,
   addresses: { parse: parseAddress, show: sameText, hasForm: (text) => ADDRESS.test(text) },
   transactionIds: { parse: parseTransactionId, show: sameText, hasForm: (text) => TRANSACTION.test(text) },
-  presets: ['erc20', 'request-network', 'loop', 'superfluid'],
+  presets: ['erc20', 'native', 'request-network', 'loop', 'superfluid'],
 };

@@ -20,9 +20,6 @@ export type InvoiceState = (typeof INVOICE_STATES)[number];
 export const INVOICE_MATCHES = ['address', 'exact'] as const;
 export type InvoiceMatch = (typeof INVOICE_MATCHES)[number];
 
-/** The token of an invoice in the coin of the network. */
-export const NATIVE_TOKEN = 'native';
-
 export const MAX_TOLERANCE_PERCENT = 10;
 /** Hundredths of a percent in 1. */
 const SHARES = 10_000n;

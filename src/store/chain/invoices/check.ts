@@ -1,8 +1,9 @@
 import { hasReached } from '../../../domain/chain/invoices/invoice-state.ts';
 import { readNowMs } from '../../database/clock.ts';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queries } from '../../database/database.ts';
 import type { RowOf } from '../../database/sql.ts';
-import { networkTable } from '../tables.ts';
+import type { DueBalance, ReadBalance } from '../network-store.ts';
+import { invoiceTable, networkTable } from '../tables.ts';
 import { type InvoiceRow, invoiceColumns, keyOfInvoice, paymentOf, readFactsOfInvoices } from './rows.ts';
 
 /** The balance of an invoice's address, asked at most this often. */
@@ -30,21 +31,54 @@ type Network = RowOf<typeof levelColumns>;
  * Stores the part of a balance that no payment explains. Payments that may still return are explained, because the balance may
  * come from another branch. At an address that invoices share, the balance explains nothing.
  */
+export async function storeUnexplained(queries: Queries, row: InvoiceRow, balance: bigint): Promise<void> {
+  const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];
+  const explained = facts
+    .map(paymentOf)
+    .filter((payment) => payment.state === 'lost' || payment.isDisputed || hasReached(payment, 'seen', NO_LEVELS))
+    .reduce((sum, { base }) => sum + base, 0n);
+  const rest = row.match === 'exact' || balance <= explained ? null : (balance - explained).toString();
+  await queries.run('update invoices set unexplained = $3 where entity_id = $1 and id = $2', [
+    row.entityId,
+    row.invoiceId,
+    rest,
+  ]);
+}
+
 export function noteBalance(db: Database, row: InvoiceRow, balance: bigint): Promise<void> {
-  return db.transaction(async (queries) => {
-    const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];
-    const explained = facts
-      .map(paymentOf)
-      .filter((payment) => payment.state === 'lost' || payment.isDisputed || hasReached(payment, 'seen', NO_LEVELS))
-      .reduce((sum, { base }) => sum + base, 0n);
-    const rest = row.match === 'exact' || balance <= explained ? null : (balance - explained).toString();
-    await queries.run('update invoices set unexplained = $3 where entity_id = $1 and id = $2', [
-      row.entityId,
-      row.invoiceId,
-      rest,
-    ]);
-  });
+  return db.transaction((queries) => storeUnexplained(queries, row, balance));
 }
 
 /** Every block has been seen. */
 const NO_LEVELS: Network & { readonly head: number } = { head: Number.MAX_SAFE_INTEGER, safe: null, final: null };
+
+/**
+ * The balances of invoices in the coin that were called late: a payment that a contract made is not seen, and the balance shows
+ * it. `balance_due` is 1 until a node was asked. A process that dies in between leaves it, so that the next poll asks again.
+ */
+
+/** Balances that one poll asks for. */
+const BALANCES_A_POLL = 50;
+
+const dueColumns = invoiceTable.pick(['entityId', 'invoiceId', 'address']);
+
+export function readDueBalances(queries: Pick<Queries, 'all'>, networkId: number): Promise<DueBalance[]> {
+  const sql = `select ${dueColumns.list} from invoices where network_id = $1 and balance_due = 1 order by entity_id, id`;
+  return dueColumns.all(queries, `${sql} limit ${BALANCES_A_POLL}`, [networkId]);
+}
+
+/** An answer that another instance has stored before stays. */
+export function noteBalances(db: Database, balances: readonly ReadBalance[]): Promise<void> {
+  return db.transaction(async (queries) => {
+    for (const { entityId, invoiceId, balance } of balances) {
+      const row: InvoiceRow | undefined = await invoiceColumns.get(
+        queries,
+        `update invoices set balance_due = 0,
+           checked_at_ms = case when $3 = 1 then ${db.dialect.nowMs} else checked_at_ms end
+         where entity_id = $1 and id = $2 and balance_due = 1 returning ${invoiceColumns.list}`,
+        [entityId, invoiceId, balance === null ? 0 : 1],
+      );
+      if (row !== undefined && balance !== null) await storeUnexplained(queries, row, balance);
+    }
+  });
+}

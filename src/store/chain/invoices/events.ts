@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import { kindsOf } from '../../../domain/chain/facts.ts';
 import { finalityOf, type Levels } from '../../../domain/chain/finality.ts';
 import {
@@ -106,6 +107,7 @@ class InvoiceEvents {
   readonly #versions: Record<string, number>;
   readonly #finalities = new Set<string>();
   #lateBlock: number | null;
+  #isBalanceDue = false;
 
   constructor(
     private readonly queries: Queries,
@@ -161,6 +163,7 @@ class InvoiceEvents {
     if (this.#lateBlock !== null || invoice.passedBlock === null || invoice.dateCancelled !== null) return;
     if (!isUnpaid(termsOf(invoice), facts.map(paymentOf))) return;
     this.#lateBlock = this.step.tip;
+    this.#isBalanceDue = invoice.token === NATIVE_TOKEN;
     const { wanted, nowMs, symbols } = this.step;
     if (wanted.of({ entityId: invoice.entityId, event: 'LatePayment', moment: 'now', ruleAmount: null }).size === 0)
       return;
@@ -175,8 +178,13 @@ class InvoiceEvents {
   async write(): Promise<void> {
     const { entityId, invoiceId, passedBlock } = this.parts.invoice;
     await this.queries.send(
-      'update invoices set versions = $3, passed_block = $4, late_block = $5 where entity_id = $1 and id = $2',
-      [entityId, invoiceId, JSON.stringify(this.#versions), passedBlock, this.#lateBlock],
+      `update invoices set versions = $3, passed_block = $4, late_block = $5,
+         balance_due = case when $6 = 1 then 1 else balance_due end
+       where entity_id = $1 and id = $2`,
+      [
+        ...[entityId, invoiceId, JSON.stringify(this.#versions), passedBlock, this.#lateBlock],
+        this.#isBalanceDue ? 1 : 0,
+      ],
     );
   }
 

@@ -1,12 +1,8 @@
 import { type Invoice, type InvoiceDetail, MAX_INVOICE_PAYMENTS } from '../../../contract/chain/invoices.ts';
+import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import { caip2 } from '../../../domain/chain/families/families.ts';
 import { formatAmount } from '../../../domain/chain/invoices/amounts.ts';
-import {
-  foldInvoice,
-  hasReached,
-  type InvoicePayment,
-  NATIVE_TOKEN,
-} from '../../../domain/chain/invoices/invoice-state.ts';
+import { foldInvoice, hasReached, type InvoicePayment } from '../../../domain/chain/invoices/invoice-state.ts';
 import { listedSymbol, type StatedToken } from '../../../domain/chain/tokens.ts';
 import type { Database, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, nullable, type RowOf, seconds, valuesList } from '../../database/sql.ts';

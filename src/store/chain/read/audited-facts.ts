@@ -10,6 +10,7 @@ const auditedColumns = factTable.pick([
   'sourceId',
   'state',
   'transactionHash',
+  'contract',
   'blockNumber',
   'blockHash',
   'logIndex',

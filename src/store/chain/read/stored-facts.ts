@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import type { StoredFact } from '../../../domain/chain/facts.ts';
 import { NO_VOTES, type Votes } from '../../../domain/chain/witnesses.ts';
 import type { Queries } from '../../database/database.ts';
@@ -13,6 +14,7 @@ const STORED = [
   'state',
   'revision',
   'transactionHash',
+  'contract',
   'blockNumber',
   'blockHash',
   'logIndex',
@@ -36,12 +38,13 @@ export async function readStored(
 }
 
 export function toStored(rows: readonly RowOf<typeof storedColumns>[]): StoredFact[] {
-  return rows.map(({ blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
+  return rows.map(({ contract, blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
     ...fact,
     votes: votes === null ? NO_VOTES : (JSON.parse(votes) as Votes),
     isDisputed: isDisputed === 1,
     position:
       blockNumber === null || blockHash === null || logIndex === null ? null : { blockNumber, blockHash, logIndex },
     isHeld: eventNo !== null,
+    ...(contract === NATIVE_TOKEN && { isCoin: true }),
   }));
 }

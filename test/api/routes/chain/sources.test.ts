@@ -154,7 +154,7 @@ onSuiteEngine('sources', (store) => {
       'an unknown preset',
       { preset: 'erc721' },
       'preset',
-      'must be one of erc20, trc20, request-network, loop, superfluid',
+      'must be one of erc20, trc20, native, request-network, loop, superfluid',
     ],
     ['a preset with an ABI', { abi: custom.abi }, 'abi', 'is known to the preset; leave it out'],
     ['a preset with a kind', { event: 'Transfer' }, 'event', 'is known to the preset; leave it out'],

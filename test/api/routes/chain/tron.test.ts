@@ -93,7 +93,7 @@ onSuiteEngine('sources on Tron', (store) => {
       'the checksum does not match; check for a typing error',
     ],
     [{ preset: 'loop' }, 'preset', `must be one of trc20, erc20 on network ${TRON}`],
-    [{ networkId: 8453 }, 'preset', 'must be one of erc20, request-network, loop, superfluid on network 8453'],
+    [{ networkId: 8453 }, 'preset', 'must be one of erc20, native, request-network, loop, superfluid on network 8453'],
   ])('400 for %j', async (change, name, message) => {
     const { send } = await setUp(store);
     expect((await errorsOf(await send(SOURCES, { ...trc20, ...change })))[name]).toContain(message);

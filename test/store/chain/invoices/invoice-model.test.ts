@@ -1,19 +1,32 @@
 import { expect, test } from 'bun:test';
+import type { Database } from '../../../../src/store/database/database.ts';
 import { InvoiceTrial } from '../../../support/chain/invoice-trial.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onEveryEngine, onSuiteEngine } from '../../../support/stores.ts';
 import { suiteRuns } from '../../../support/suite.ts';
 
+const CASES = [
+  ['without crashes', 0],
+  ['with crashes', 4],
+] as const;
+
+async function tryInvoices(db: Database, kills: number, isCoin: boolean): Promise<void> {
+  for (let seed = 1; seed <= suiteRuns(1, 3); seed++) {
+    const trial = await InvoiceTrial.start(db, { seed: seed + kills, invoices: 12, kills, isCoin });
+    await trial.run();
+    expect({ seed, mistakes: await trial.mistakes() }).toEqual({ seed, mistakes: [] });
+    expect(trial.invoices.length).toBeGreaterThanOrEqual(12);
+    expect(trial.kills > 0).toBe(kills > 0);
+  }
+}
+
 onEveryEngine('invoices on a chain that forks', (store) => {
-  test.each([
-    ['without crashes', 0],
-    ['with crashes', 4],
-  ])('are what their payments say at every finality, %s', async (_, kills) => {
-    for (let seed = 1; seed <= suiteRuns(1, 3); seed++) {
-      const trial = await InvoiceTrial.start(store.db, { seed: seed + kills, invoices: 12, kills });
-      await trial.run();
-      expect({ seed, mistakes: await trial.mistakes() }).toEqual({ seed, mistakes: [] });
-      expect(trial.invoices.length).toBeGreaterThanOrEqual(12);
-      expect(trial.kills > 0).toBe(kills > 0);
-    }
-  });
+  test.each(CASES)('are what their payments say at every finality, %s', (_, kills) =>
+    tryInvoices(store.db, kills, false),
+  );
+});
+
+onSuiteEngine('invoices in the coin of a chain that forks', (store) => {
+  test.each(CASES)('are what their payments say at every finality, %s', (_, kills) =>
+    tryInvoices(store.db, kills, true),
+  );
 });

@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import { familyOf } from '../../../../domain/chain/families/families.ts';
 import { showTronAddress, TRON } from '../../../../domain/chain/families/tron.ts';
 import type { AbiLibrary } from '../abi-library.ts';
@@ -34,7 +35,7 @@ function evmAddresses(library: Checksum): LogAddresses {
       return 'has a wrong checksum: its capital letters do not fit. Check each digit, or write it in lower case';
     },
     toLog: (text) => text.toLowerCase(),
-    show: library.checksumAddress,
+    show: (stored) => (stored === NATIVE_TOKEN ? stored : library.checksumAddress(stored)),
     write: (stored) => stored,
     isMeant: (text) => text.startsWith('0x'),
   };

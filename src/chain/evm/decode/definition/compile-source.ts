@@ -1,3 +1,4 @@
+import { hasReadableCoin, NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import { familyOf } from '../../../../domain/chain/families/families.ts';
 import type { SourceDefinition } from '../../../../domain/chain/source-definition.ts';
 import { type Decimal, parseDecimal } from '../../../../domain/payload-filter/decimal.ts';
@@ -30,7 +31,7 @@ export type Compiled =
 export function compileSource(definition: SourceDefinition, library: AbiLibrary): Compiled {
   const errors: DefinitionError[] = [];
   const addresses = addressesOf(definition.networkId, library);
-  const contractError = addresses.errorIn(definition.contract);
+  const contractError = contractErrorIn(definition, addresses);
   if (contractError !== null) errors.push({ name: 'contract', message: contractError });
   const rules = definition.preset === null ? null : PRESET_RULES[definition.preset];
   const event = parseEventAbi(rules?.abi ?? definition.abi ?? '', library);
@@ -66,6 +67,14 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
       ),
     },
   };
+}
+
+/** The coin has no contract. */
+function contractErrorIn({ networkId, preset, contract }: SourceDefinition, addresses: LogAddresses): string | null {
+  if (preset !== 'native') return addresses.errorIn(contract);
+  if (!hasReadableCoin(networkId))
+    return `cannot be ${NATIVE_TOKEN}: Paybell does not read the coin of network ${networkId}`;
+  return contract === NATIVE_TOKEN ? null : 'is for tokens; leave it out with the preset native';
 }
 
 /** Nodes filter by topics alone, so that an address book is of an indexed address. */

@@ -43,6 +43,8 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
   erc20: TOKEN_TRANSFER,
   // The same log, under the name that it has on Tron.
   trc20: TOKEN_TRANSFER,
+  // Paybell writes such a log for each transfer of the coin.
+  native: TOKEN_TRANSFER,
   'request-network': {
     abi: 'event TransferWithReferenceAndFee(address tokenAddress, address to, uint256 amount, bytes indexed paymentReference, uint256 feeAmount, address feeAddress)',
     kind: TRANSFER,

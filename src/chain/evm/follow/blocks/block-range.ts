@@ -1,7 +1,7 @@
 import { sizeBetween } from '../../../rpc/log-range.ts';
 
 const FIRST_BLOCKS = 1_000;
-const MAX_BLOCKS = 100_000;
+export const MAX_BLOCKS = 100_000;
 /** More logs than this make the next range smaller, so that one response does not hold up everything else. */
 const MANY_LOGS = 10_000;
 const FEW_LOGS = MANY_LOGS / 4;
@@ -13,6 +13,8 @@ const GOOD_READINGS = 50;
  * was refused is tried again after 50 good readings, or once the blocks have half as many logs.
  */
 export class BlockRange {
+  /** The most blocks of a call at present, whatever was learned. */
+  most = MAX_BLOCKS;
   #blocks: number;
   #refused: number | null = null;
   /** The logs of a block in the first reading after the refusal. */
@@ -24,7 +26,7 @@ export class BlockRange {
   }
 
   get blocks(): number {
-    return this.#blocks;
+    return Math.min(this.#blocks, this.most);
   }
 
   /** After a call for so many blocks that failed. */

@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import type { FollowedSource } from '../../../../store/chain/network-store.ts';
 import { garbageFrom } from '../../../follow/doubt.ts';
 import type { Header } from '../../../follow/header.ts';
@@ -5,6 +6,7 @@ import type { Outcomes } from '../../../rpc/batch.ts';
 import type { Call, Purpose } from '../../../rpc/call.ts';
 import { RpcFailure } from '../../../rpc/failures.ts';
 import type { Node } from '../../../rpc/node.ts';
+import { CoinBlocks, isCoinSource } from '../../coin/coin-blocks.ts';
 import { blockAt, logsOf, receiptOf } from '../../rpc/calls.ts';
 import type { Log, LogFilter, Receipt } from '../../rpc/types.ts';
 import { type BookModes, WideLogs } from './book-modes.ts';
@@ -44,8 +46,9 @@ export function isRefusal(reading: Reading | Refusal): reading is Refusal {
 
 /** One batch. If the node refuses all logs of a contract with an address book, it is asked for the addresses alone. */
 export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
-  const { from, to, sources, modes } = blocks;
-  const wide = from > to ? NONE : (modes?.choose(sources, to - from + 1) ?? NONE);
+  const { from, to, modes } = blocks;
+  const withLogs = blocks.sources.filter((source) => !isCoinSource(source));
+  const wide = from > to ? NONE : (modes?.choose(withLogs, to - from + 1) ?? NONE);
   const reading = await readOnce(node, blocks, wide);
   if (!isRefusal(reading) || wide.size === 0) return reading;
   for (const group of wide) modes?.noteRefused(group);
@@ -55,7 +58,10 @@ export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | 
 const NONE: ReadonlySet<string> = new Set();
 
 async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): Promise<Reading | Refusal> {
-  const { from, to, sources, check, transactions = [] } = blocks;
+  const { from, to, check, transactions = [] } = blocks;
+  const { sources = [], coins = [] } = Object.groupBy(blocks.sources, (one) =>
+    isCoinSource(one) ? 'coins' : 'sources',
+  );
   const header = check === null ? null : blockAt(check);
   const { blockHash, purpose = 'logs' } = blocks;
   const filters = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall, wide);
@@ -64,8 +70,10 @@ async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): 
     countedLogs(blockHash === undefined ? filter : { ...filter, blockHash }, wideLogs),
   );
   const receiptCalls = transactions.map((hash) => ({ hash, call: receiptOf(hash) }));
+  const coinBlocks = new CoinBlocks(coins, { from, to, blockHash });
   const calls = [
     ...(header === null ? [] : [header]),
+    ...coinBlocks.calls,
     ...logCalls.map(({ call }) => call),
     ...receiptCalls.map(({ call }) => call),
   ];
@@ -76,6 +84,7 @@ async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): 
   const refusals = logCalls.flatMap(({ call }) => outcomes.failure(call) ?? []);
   if (refusals.some(({ kind }) => kind === 'rpc_error')) return refuse('refused');
   if (refusals.length > 0 || (header !== null && outcomes.failure(header) !== null)) throw garbageFrom(node);
+  if (coinBlocks.isRefused(node, outcomes)) return 'refused';
   const lists = logCalls.map(({ call }) => outcomes.value(call));
   for (const { group, logs } of wideLogs.received()) blocks.modes?.noteReceived(group, asked, logs);
   const counts = filters.map((filter, at) => ({ filter, logs: logCalls[at]?.received() ?? 0 }));
@@ -83,7 +92,8 @@ async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): 
   if (filters.length > 0) node.logRange.noteSuccess(asked, Math.max(...counts.map(({ logs }) => logs)));
   const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
   const checked = header === null ? null : outcomes.value(header);
-  const logs = checkedLogs(node, lists.flat());
+  const transfers = await coinBlocks.read(node, outcomes, checked, purpose);
+  const logs = checkedLogs(node, [...lists.flat(), ...transfers]);
   return {
     header: checked,
     logs: checked === null ? logs : datedBy(checked, logs),
@@ -182,7 +192,12 @@ function isAscending(logs: readonly Log[]): boolean {
 }
 
 function uniqueOf(logs: readonly Log[]): Log[] {
-  return [...new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
+  return [...new Map(logs.map((log) => [placeOf(log), log])).values()];
+}
+
+/** The place of a log, which no other log has. Transfers of the coin have no index. */
+export function placeOf({ blockHash, logIndex, address, transactionHash }: Log): string {
+  return address === NATIVE_TOKEN ? `${blockHash} ${transactionHash}` : `${blockHash} ${logIndex}`;
 }
 
 /**

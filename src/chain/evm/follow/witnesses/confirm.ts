@@ -1,3 +1,4 @@
+import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import type { BlockRef, FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
 import { NO_VOTES, withVote } from '../../../../domain/chain/witnesses.ts';
 import { compareFacts, keyOf, missingFacts, positionOf } from '../../../follow/compare.ts';
@@ -205,7 +206,7 @@ export async function withVerdicts(
   changes: readonly FactChange[],
 ): Promise<{ readonly changes: FactChange[]; readonly isDecided: boolean }> {
   const { denied } = poll.follow.memory;
-  const hashOf = await transactionsOf(poll, changes);
+  const stored = await storedOf(poll, changes);
   const questions: (Question & { readonly change: FactChange; readonly place: string })[] = [];
   for (const change of changes) {
     const position = positionOf(change);
@@ -213,9 +214,11 @@ export async function withVerdicts(
     const { entityId, factId } = change.change === 'seen' ? change.fact : change;
     const place = `${keyOf({ entityId, factId })} ${position.blockHash}`;
     if (denied.has(place)) continue;
-    const transactionHash = change.change === 'seen' ? change.fact.transactionHash : (hashOf.get(keyOf(change)) ?? '');
+    const known = change.change === 'seen' ? null : stored.get(keyOf(change));
+    const transactionHash = change.change === 'seen' ? change.fact.transactionHash : (known?.transactionHash ?? '');
+    const isCoin = change.change === 'seen' ? change.fact.contract === NATIVE_TOKEN : known?.isCoin === true;
     const shown = votes.get(place) ?? NO_VOTES;
-    questions.push({ change, place, entityId, factId, position, transactionHash, isHeld: false, votes: shown });
+    questions.push({ change, place, entityId, factId, position, transactionHash, isHeld: false, isCoin, votes: shown });
   }
   const judged = await takeVotes(poll, questions);
   for (const { place, votes: taken, verdict } of judged) {
@@ -233,12 +236,12 @@ function placedChange({ change, votes, verdict }: Judged & { readonly change: Fa
   return [{ ...change, evidence: { votes, standing: verdict } }];
 }
 
-/** The transactions of facts that are stored already. */
-async function transactionsOf(poll: EvmPoll, changes: readonly FactChange[]): Promise<Map<string, string>> {
+/** The facts that are stored already. */
+async function storedOf(poll: EvmPoll, changes: readonly FactChange[]): Promise<Map<string, StoredFact>> {
   const stored = changes.flatMap((change) => ('position' in change ? change : []));
   if (stored.length === 0) return new Map();
   const facts = await poll.follow.store.factsOf(stored);
-  return new Map(facts.map((fact) => [keyOf(fact), fact.transactionHash]));
+  return new Map(facts.map((fact) => [keyOf(fact), fact]));
 }
 
 /** Takes the votes that are missing, and lets finality rise if every fact is decided. */

@@ -3,7 +3,8 @@ import { keyOf } from '../../../follow/compare.ts';
 import { cutSteps } from '../../../follow/steps.ts';
 import type { Call } from '../../../rpc/call.ts';
 import type { Node } from '../../../rpc/node.ts';
-import { blockAt, receiptOf, transactionsAt } from '../../rpc/calls.ts';
+import { answerTo, callsOf, transactionCalls } from '../../coin/transfers.ts';
+import { blockAt, transactionsAt } from '../../rpc/calls.ts';
 import type { Receipt } from '../../rpc/types.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import type { LostTrace } from '../memory.ts';
@@ -124,11 +125,14 @@ async function askReceipts(poll: EvmPoll, leader: Node, due: readonly StoredFact
   if (asked.length === 0 || tip === null) return;
   const node = nextNode(poll, leader, asked);
   const atTip = blockAt(tip.number);
-  const calls = new Map(asked.map(({ transactionHash }) => [transactionHash, receiptOf(transactionHash)]));
-  const outcomes = await node.send([atTip, ...calls.values()], 'lost');
+  const calls = transactionCalls(asked);
+  const outcomes = await node.send([atTip, ...callsOf(calls.values())], 'lost');
   if (outcomes.valueOrNull(atTip)?.hash !== tip.hash) return;
   const receipts = new Map<string, Receipt | null>();
-  for (const [hash, call] of calls) if (outcomes.failure(call) === null) receipts.set(hash, outcomes.value(call));
+  for (const [hash, call] of calls) {
+    const answer = answerTo(call, outcomes);
+    if (answer !== undefined) receipts.set(hash, answer);
+  }
   const isCanonical = await canonicalBlocks(node, [...receipts.values()]);
   const changes = asked.flatMap((fact) => {
     const receipt = receipts.get(fact.transactionHash);

@@ -6,8 +6,8 @@ import type { Outcomes } from '../../../rpc/batch.ts';
 import type { Call } from '../../../rpc/call.ts';
 import { RpcFailure } from '../../../rpc/failures.ts';
 import type { Node } from '../../../rpc/node.ts';
-import { blockAt, receiptOf } from '../../rpc/calls.ts';
-import type { Receipt } from '../../rpc/types.ts';
+import { answerTo, callsOf, type TransactionCalls, transactionCalls } from '../../coin/transfers.ts';
+import { blockAt } from '../../rpc/calls.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 
 /**
@@ -21,6 +21,7 @@ export type Question = FactKey & {
   readonly transactionHash: string;
   readonly position: Position;
   readonly isHeld: boolean;
+  readonly isCoin?: boolean;
   readonly votes: Votes;
 };
 
@@ -102,13 +103,13 @@ async function voteOf<Asked extends Question>(
   for (let at = 0; at < questions.length; at += RECEIPTS_A_REQUEST) {
     const part = questions.slice(at, at + RECEIPTS_A_REQUEST);
     const blocks = new Map(part.map(({ position }) => [position.blockNumber, blockAt(position.blockNumber)]));
-    const receipts = new Map(part.map(({ transactionHash }) => [transactionHash, receiptOf(transactionHash)]));
-    const outcomes = await sendOrNull(node, [...blocks.values(), ...receipts.values()]);
+    const transactions = transactionCalls(part);
+    const outcomes = await sendOrNull(node, [...blocks.values(), ...callsOf(transactions.values())]);
     if (outcomes === null) return voted;
     for (const question of part) {
       const isYes = readVote(poll, question, outcomes, {
         block: blocks.get(question.position.blockNumber),
-        receipt: receipts.get(question.transactionHash),
+        transaction: transactions.get(question.transactionHash),
       });
       if (isYes !== null) voted.push({ ...question, votes: withVote(question.votes, node.id, isYes) });
     }
@@ -116,19 +117,23 @@ async function voteOf<Asked extends Question>(
   return voted;
 }
 
-type Calls = { readonly block: Call<Header | null> | undefined; readonly receipt: Call<Receipt | null> | undefined };
+type Calls = {
+  readonly block: Call<Header | null> | undefined;
+  readonly transaction: TransactionCalls | undefined;
+};
 
 /** Null for an answer that is not a vote. */
 function readVote(
   { follow }: EvmPoll,
   question: Question,
   outcomes: Outcomes,
-  { block, receipt }: Calls,
+  { block, transaction }: Calls,
 ): boolean | null {
   const { position, factId, isHeld } = question;
-  if (block === undefined || receipt === undefined || outcomes.failure(receipt) !== null) return null;
+  if (block === undefined || transaction === undefined) return null;
   if (outcomes.valueOrNull(block)?.hash !== position.blockHash) return null;
-  const found = outcomes.value(receipt);
+  const found = answerTo(transaction, outcomes);
+  if (found === undefined) return null;
   if (found === null) return false;
   if (found.blockHash !== position.blockHash) return null;
   if (isHeld) return found.isSuccess;

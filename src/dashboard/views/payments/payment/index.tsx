@@ -1,4 +1,5 @@
 import type { PaymentDetail } from '../../../../client/chain/payments.ts';
+import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import { explorerUrl } from '../../../../domain/networks.ts';
 import { paybell } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
@@ -132,7 +133,11 @@ function Details({ payment }: { payment: PaymentDetail }) {
 function Token({ networkId, token: { address, symbol, isListed } }: Pick<PaymentDetail, 'networkId' | 'token'>) {
   return (
     <>
-      {address === null ? '–' : <Address value={address} label="token" on={{ networkId, page: 'token' }} />}{' '}
+      {address === null || address === NATIVE_TOKEN ? (
+        (address ?? '–')
+      ) : (
+        <Address value={address} label="token" on={{ networkId, page: 'token' }} />
+      )}{' '}
       {symbol === null ? null : (
         <span class="small muted">{isListed ? symbol : `calls itself ${symbol}, unverified`}</span>
       )}

@@ -6,6 +6,7 @@ export const INVOICE_TABLES: readonly string[] = [
   // `book_revision` is the number under which its address book took the address. At the tip `passed_block`, the expiry
   // had passed. At the tip `late_block`, too little had come. `versions` counts the events of the
   // invoice by finality, as JSON. `unexplained` is the balance that no payment explains, in the smallest unit, at `checked_at_ms`.
+  // `balance_due` is 1 from the moment an invoice in the coin was called late until a node was asked for the balance.
   `create table invoices (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -36,6 +37,7 @@ export const INVOICE_TABLES: readonly string[] = [
     versions text not null default '{}',
     unexplained text,
     checked_at_ms bigint,
+    balance_due smallint not null default 0,
     cancelled_at bigint,
     created_at bigint not null,
     primary key (entity_id, id)
@@ -53,5 +55,6 @@ export const INVOICE_TABLES: readonly string[] = [
   'create index invoices_by_agreement on invoices (entity_id, agreement_id) where agreement_id is not null',
   // Few invoices: those that the holder of the network looks at after each step.
   'create index invoices_open on invoices (network_id, expires_at) where passed_block is null and until_block is null',
+  'create index invoices_balance_due on invoices (network_id) where balance_due = 1',
   'create index invoices_watched on invoices (network_id, watched_until) where until_block is null',
 ];

@@ -1,0 +1,57 @@
+import type { Invoice } from '../../../client/chain/invoices.ts';
+import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
+import type { Display } from '../../components/values/badge.tsx';
+import { decimalText, shortText } from '../../components/values/short-text.ts';
+
+/** The state of an invoice in words. */
+
+export const STATE_DISPLAY: Readonly<Record<Invoice['state'], Display>> = {
+  open: { label: 'Open', tone: 'neutral', icon: 'clock' },
+  underpaid: { label: 'Underpaid', tone: 'warning', icon: 'alert' },
+  paid: { label: 'Paid', tone: 'good', icon: 'check' },
+  overpaid: { label: 'Overpaid', tone: 'info', icon: 'plus' },
+  expired: { label: 'Expired', tone: 'bad', icon: 'clock' },
+  cancelled: { label: 'Cancelled', tone: 'neutral', icon: 'cross' },
+};
+
+type Priced = Pick<Invoice, 'symbol' | 'token'>;
+
+/** The symbol, or the address of a token that states none. */
+export function unitOf({ symbol, token }: Priced): string {
+  return symbol ?? (token === NATIVE_TOKEN ? 'of the coin' : shortText(token));
+}
+
+export function priceText(amount: string, invoice: Priced): string {
+  return `${decimalText(amount)} ${unitOf(invoice)}`;
+}
+
+/** One sentence: the sum, whether it can still be undone, and how long the address is watched. */
+export function sentenceOf(invoice: Invoice): string {
+  const { state, received, due, isFinal, isLate, untilBlock } = invoice;
+  const got = priceText(received, invoice);
+  const missing = priceText(due, invoice);
+  const late = isLate ? ' It came after the expiry.' : '';
+  const undone = isFinal ? 'It cannot be undone.' : 'A reorg can still undo it.';
+  const watched = untilBlock === null ? ' A late payment still counts.' : ' Later payments do not count.';
+  switch (state) {
+    case 'open':
+      return 'Nothing was received yet.';
+    case 'underpaid':
+      return `${got} received, ${missing} missing.${watched}`;
+    case 'paid':
+      return `Paid in full. ${undone}${late}`;
+    case 'overpaid':
+      return `${got} received, more than expected. ${undone}${late}`;
+    case 'expired':
+      return `Nothing was received before the expiry.${watched}`;
+    case 'cancelled':
+      return 'A request cancelled it. Payments since then have no invoice.';
+  }
+}
+
+/** The payments to the address that Paybell cannot see. */
+export function blindSpotOf({ token }: Pick<Invoice, 'token'>): string {
+  return token === NATIVE_TOKEN
+    ? 'Paybell sees direct transfers of the coin. It does not see a transfer inside a contract call, as of a smart wallet or the payout of an exchange.'
+    : 'Paybell sees every transfer of this token. Other tokens and the coin of the network do not count.';
+}
