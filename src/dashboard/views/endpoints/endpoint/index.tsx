@@ -20,7 +20,7 @@ import { EndpointState } from '../state-badge.tsx';
 import { EndpointDeliveries } from './deliveries.tsx';
 import { EndpointSecret } from './secret.tsx';
 import { EndpointSettings } from './settings.tsx';
-import { EndpointTiles } from './tiles.tsx';
+import { EndpointFigures } from './tiles.tsx';
 import { EndpointWebhooks } from './webhooks.tsx';
 
 const POLL_MS = 5_000;
@@ -51,7 +51,7 @@ export function EndpointView({ endpointId }: { endpointId: string }) {
           <>
             {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
             <Condition endpoint={endpoint} />
-            <EndpointTiles endpoint={endpoint} counts={counts} />
+            <EndpointFigures endpoint={endpoint} counts={counts} round={round} />
             <div class="endpoint-columns">
               <div class="stack">
                 <EndpointDeliveries endpointId={endpointId} counts={counts.data} round={round} said={problem} />
