@@ -137,7 +137,7 @@ function MissingPermissions() {
   );
 }
 
-/** These and the current view have a place in the only row of a phone. **More** shows the others. */
+/** Views in the only row of a phone, next to the current one. **More** shows the others. */
 const FIRST: readonly ViewName[] = ['overview', 'payments', 'deliveries', 'endpoints'];
 
 function Navigation({ current }: { current: ViewName }) {

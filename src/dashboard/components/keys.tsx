@@ -49,7 +49,7 @@ function isFree({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   return !(isTyping || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]'));
 }
 
-/** A view without a search leads to the one of the overview. */
+/** A view without a search leads to the overview, which finds anything. */
 function focusSearch(): void {
   const search = () => document.querySelector<HTMLInputElement>('main input[type=search]');
   if (search() === null) navigate(DASHBOARD_PATHS.overview);

@@ -47,7 +47,7 @@ afterAll(async () => {
 test('endpoints list prints a table of URLs from A to Z, and takes the filters of the API', async () => {
   await paybell(['webhooks', 'create', `${HOOK}/a`, '--networks', '1', '--events', 'LatePayment']);
   const [headings, first, second] = (await paybell(['endpoints', 'list'])).stdout.split('\n');
-  expect(headings).toMatch(/^endpoint-id +state +ordering +webhooks +waiting +last number +name +url$/);
+  expect(headings).toMatch(/^endpoint-id +state +ordering +webhooks +waiting +last sequence +name +url$/);
   expect(first).toMatch(new RegExp(`^${endpointId} +active +none +2 +0 +0 +– +${HOOK}$`));
   expect(second).toEndWith(`${HOOK}/a`);
   const byPrefix = endpointListSchema.parse(await runJson(['endpoints', 'list', '--post-url', `${HOOK}/`]));

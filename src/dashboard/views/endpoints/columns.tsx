@@ -46,7 +46,7 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
         below: 'medium',
         line: ({ waiting, lastSequence }) => (
           <p class="small number">
-            {countText(waiting)} waiting · last number {countText(lastSequence)}
+            {countText(waiting)} waiting · last sequence {countText(lastSequence)}
           </p>
         ),
       },
@@ -66,7 +66,7 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
     },
     {
       name: 'lastSequence',
-      header: 'Last number',
+      header: 'Last sequence',
       sort: 'desc',
       width: '7.5rem',
       align: 'end',

@@ -16,7 +16,7 @@ import { Reached, registeredNow } from './reached.tsx';
 
 type TableProps = {
   events: readonly Event[];
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   coverage: Coverage | null;
   busy: boolean;
   list: ListState;

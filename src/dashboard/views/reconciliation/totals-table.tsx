@@ -107,7 +107,7 @@ function ToDeliveries({ row: { networkId, event }, day, endpointId }: LinksProps
   );
 }
 
-/** Cut on a phone, where it would take five lines. */
+/** Cut on a phone, because it would take five lines there. */
 export function TokenName({ token }: { token: string | null }) {
   if (token === null) return <span class="small muted">No token</span>;
   return (

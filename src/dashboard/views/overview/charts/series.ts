@@ -13,7 +13,7 @@ export type Series = {
   readonly fill?: boolean;
   /** Draws nothing at zero, which keeps a chart without failures free of a flat line. */
   readonly hideZeros?: boolean;
-  /** One for each timestamp; null where there is no value. */
+  /** One for each timestamp; null if there is no value. */
   readonly values: readonly (number | null)[];
 };
 
