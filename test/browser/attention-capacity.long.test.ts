@@ -64,7 +64,10 @@ test.each(Object.keys(LOOKS))('each is a sentence with what to do about it, %s',
   const { page } = tab;
   await tab.signIn('/');
   await item(page, `Polygon is halted. Paybell delivers no payments from it: ${HALTED}`).waitFor();
-  await item(page, `The source ${sourceId} on Polygon is paused. Paybell does not read its contract: ${PAUSED}`).waitFor();
+  await item(
+    page,
+    `The source ${sourceId} on Polygon is paused. Paybell does not read its contract: ${PAUSED}`,
+  ).waitFor();
   await item(page, /The oldest waiting delivery is 2 h( \d+ min)? overdue\./).waitFor();
   await item(page, /The storage is at 8\d% of its limit: 8\d\d(\.\d)? KiB of 1 MiB\./).waitFor();
   await shows(page.locator('.attention-item'), 4);

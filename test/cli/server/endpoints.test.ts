@@ -130,7 +130,7 @@ test('deliveries show prints the number of a delivery and what superseded it; ga
   const shown = (await paybell(['deliveries', 'show', deliveries[0]?.deliveryId ?? ''])).stdout;
   expect(shown).toMatch(/^status +superseded$/m);
   expect(shown).toMatch(/^superseded by +event paid-1$/m);
-  expect(shown).toMatch(new RegExp(`^number +1 of ${id}$`, 'm'));
+  expect(shown).toMatch(new RegExp(`^sequence +1 of ${id}$`, 'm'));
 
   const gaps = await runJson(['endpoints', 'gaps', id]);
   expect(gaps).toMatchObject({
