@@ -3,14 +3,14 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isOperator } from '../domain/keys/api-keys.ts';
 import { paybell } from './api.ts';
 import { Icon, LogoMark } from './components/icon.tsx';
-import { Keys } from './components/keys.tsx';
+import { Keys, KeysButton } from './components/keys.tsx';
+import { onDemand } from './components/on-demand.tsx';
 import { useObservable } from './observable.ts';
 import { DASHBOARD_PATHS, ENTITIES_PATH, type ViewName } from './paths.ts';
 import { Link, navigate, useRoute } from './router.tsx';
 import { missingPermissions, type Session, setPermissions, signOut, switchEntity } from './session.ts';
 import { IS_PRACTICE, VERSION } from './settings.ts';
 import { useResponse } from './use-response.ts';
-import { Entities } from './views/entities/index.tsx';
 import { VIEW_NAMES, VIEWS, viewAt } from './views.tsx';
 
 /** The navigation, and the view that the URL selects. */
@@ -39,6 +39,8 @@ export function Shell({ session }: { session: Session }) {
     </Frame>
   );
 }
+
+const Entities = onDemand('entities', async () => (await import('./views/entities/index.tsx')).Entities);
 
 /** All entities, for an operator who has opened none. */
 export function OperatorShell() {
@@ -86,7 +88,7 @@ function Frame({ path, navigation, identity, children }: FrameProps) {
         {navigation}
         <div class="sidebar-foot">
           {identity}
-          <Keys />
+          <KeysButton />
           <a class="nav-link" href="/docs">
             <Icon name="docs" />
             <span>API reference</span>
@@ -102,6 +104,7 @@ function Frame({ path, navigation, identity, children }: FrameProps) {
         {IS_PRACTICE ? <PracticeNotice /> : null}
         {children}
       </main>
+      <Keys />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { createObservable, useObservable } from '../observable.ts';
 import { DASHBOARD_PATHS } from '../paths.ts';
 import { navigate } from '../router.tsx';
@@ -17,30 +17,33 @@ const STORED_OFF = 'paybell-keys-off';
 /** Whether single keys act. Someone who dictates or types by accident can turn them off. */
 const areOn = createObservable(localStorage.getItem(STORED_OFF) === null);
 
-/** The button that lists the keys, and the keys themselves. */
+const areListed = createObservable(false);
+
+export function KeysButton() {
+  return (
+    <button type="button" class="nav-link not-phone" onClick={() => areListed.set(true)}>
+      <Icon name="info" />
+      <span>Keys</span>
+    </button>
+  );
+}
+
+/** Acts on the keys, and lists them. */
 export function Keys() {
-  const [listed, setListed] = useState(false);
   const on = useObservable(areOn);
+  const listed = useObservable(areListed);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (!on || !isFree(event)) return;
       if (event.key === '/') focusSearch();
-      else if (event.key === '?') setListed(true);
+      else if (event.key === '?') areListed.set(true);
       else return;
       event.preventDefault();
     };
     document.addEventListener('keydown', listen);
     return () => document.removeEventListener('keydown', listen);
   }, [on]);
-  return (
-    <>
-      <button type="button" class="nav-link not-phone" onClick={() => setListed(true)}>
-        <Icon name="info" />
-        <span>Keys</span>
-      </button>
-      {listed ? <KeyList on={on} onClose={() => setListed(false)} /> : null}
-    </>
-  );
+  return listed ? <KeyList on={on} onClose={() => areListed.set(false)} /> : null;
 }
 
 /** Whether no field takes the key, no dialog is open, and no modifier makes it the browser's own. */

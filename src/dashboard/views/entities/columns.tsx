@@ -1,5 +1,5 @@
 import type { EntityAttention } from '../../../client/admin.ts';
-import type { Column, NarrowSize } from '../../components/lists/data-table.tsx';
+import { type Column, numberColumn } from '../../components/lists/data-table.tsx';
 import { Badge, type Tone } from '../../components/values/badge.tsx';
 import { countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
@@ -34,35 +34,20 @@ export function columnsOf(open: Open): readonly Column<EntityAttention>[] {
       narrow: { below: 'medium', line: 'cell' },
       cell: (entity) => <Troubles entity={entity} />,
     },
-    {
-      name: 'overdue',
-      header: 'Overdue',
-      title: 'How long the oldest due delivery is late',
-      width: '6.5rem',
-      align: 'end',
-      cell: ({ dateOldestDue }) =>
-        dateOldestDue === null ? (
-          <span class="muted">–</span>
-        ) : (
-          <span class="error-text">{durationText(Date.now() - dateOldestDue * 1000)}</span>
-        ),
-    },
-    countColumn('waiting', 'Backlog'),
-    countColumn('eventsLastHour', 'Events, 1 h', 'small'),
-    countColumn('failuresLastHour', 'Failures, 1 h', 'small'),
+    numberColumn('overdue', 'Overdue', ({ dateOldestDue }) => <Overdue seconds={dateOldestDue} />, {
+      ...{ width: '6.5rem', title: 'How late the oldest due delivery is' },
+    }),
+    numberColumn('waiting', 'Backlog', ({ waiting }) => countText(waiting), { narrowWidth: '5rem' }),
+    numberColumn('events', 'Events, 1 h', ({ eventsLastHour }) => countText(eventsLastHour), { below: 'small' }),
+    numberColumn('failures', 'Failures, 1 h', ({ failuresLastHour }) => countText(failuresLastHour), {
+      below: 'small',
+    }),
   ];
 }
 
-function countColumn(
-  name: 'waiting' | 'eventsLastHour' | 'failuresLastHour',
-  header: string,
-  below?: NarrowSize,
-): Column<EntityAttention> {
-  return {
-    ...{ name, header, width: '7.5rem', narrowWidth: '5rem', align: 'end' },
-    ...(below && { narrow: { below } }),
-    cell: (entity) => countText(entity[name]),
-  };
+function Overdue({ seconds }: { seconds: number | null }) {
+  if (seconds === null) return <span class="muted">–</span>;
+  return <span class="error-text">{durationText(Date.now() - seconds * 1000)}</span>;
 }
 
 function Troubles({ entity }: { entity: EntityAttention }) {

@@ -13,30 +13,27 @@ import { Chart } from '../../overview/charts/chart.tsx';
 import { endpointCharts } from '../../overview/charts/series.ts';
 import { destinationOf } from '../latency.ts';
 
-type FiguresProps = { endpoint: Endpoint; counts: ResponseState<DeliveryCounts>; round: number };
+type ChartsProps = { endpoint: Endpoint; round: number };
 
-/** The counts of the endpoint, and the charts of its host: the server keeps the figures of a day by host. */
-export function EndpointFigures({ endpoint, counts, round }: FiguresProps) {
+/** The charts of the endpoint's host: the server keeps the figures of a day by host. */
+export function EndpointCharts({ endpoint, round }: ChartsProps) {
   const destination = destinationOf(endpoint.postUrl);
   const query = { interval: 'hour', destination } as const;
   const { data } = useResponse(destination, (signal) => paybell().stats(query, { signal }), round);
   const charts = useMemo(() => (data === null ? [] : endpointCharts(data, destination)), [data, destination]);
   return (
-    <>
-      <EndpointTiles endpoint={endpoint} counts={counts} />
-      <div class="charts">
-        {charts.map((chart) => (
-          <Chart key={chart.title} chart={chart} />
-        ))}
-      </div>
-    </>
+    <div class="charts">
+      {charts.map((chart) => (
+        <Chart key={chart.title} chart={chart} />
+      ))}
+    </div>
   );
 }
 
-type TilesProps = Omit<FiguresProps, 'round'>;
+type TilesProps = { endpoint: Endpoint; counts: ResponseState<DeliveryCounts> };
 
 /** The deliveries to this endpoint alone. Each number leads to the deliveries that it counts. */
-function EndpointTiles({ endpoint, counts }: TilesProps) {
+export function EndpointTiles({ endpoint, counts }: TilesProps) {
   const { endpointId, lastSequence } = endpoint;
   if (counts.data === null) {
     const { problem } = counts;
