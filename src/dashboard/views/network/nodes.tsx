@@ -17,16 +17,16 @@ const COLUMNS: readonly Column<ChainNode>[] = [
   numberColumn('head', 'Head', ({ head }) => countText(head), { width: '9rem' }),
   numberColumn('behind', 'Behind', ({ behindBlocks }) => countText(behindBlocks), {
     ...{ width: '6rem', below: 'medium' },
-    line: ({ behindBlocks }) => <span class="small">{behindText(behindBlocks)}</span>,
+    line: ({ behindBlocks }) => behindText(behindBlocks),
   }),
   numberColumn('age', 'Age', ({ headAgeSeconds }) => ageText(headAgeSeconds), { width: '6rem', below: 'small' }),
   numberColumn('finalized', 'Final', ({ finalized }) => countText(finalized), {
     ...{ width: '9rem', below: 'small' },
-    line: ({ finalized }) => <span class="small">{finalText(finalized)}</span>,
+    line: ({ finalized }) => finalText(finalized),
   }),
   numberColumn('calls', 'Calls an hour', ({ callsLastHour }) => countText(callsLastHour), {
     ...{ width: '8rem', below: 'medium' },
-    line: ({ callsLastHour }) => <span class="small">{callsText(callsLastHour)}</span>,
+    line: ({ callsLastHour }) => callsText(callsLastHour),
   }),
   {
     name: 'dateLastOk',
