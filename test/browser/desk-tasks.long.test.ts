@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
 import { ADMIN_KEY } from './support/fresh-stage.ts';
-import { ORDERED_AGREEMENT, OUTAGE_SETTINGS, type Outage, publish, startOutage } from './support/outage.ts';
+import { ORDERED_AGREEMENT, OUTAGE_SETTINGS, type Outage, publish, READER_KEY, startOutage } from './support/outage.ts';
 import { savePicture } from './support/pictures.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
@@ -85,11 +85,11 @@ test('affected tenants: one click, which signs the operator in', async () => {
   await expectClicks(tab, 1);
 });
 
-test('an operator opens an entity with one click, and its audit log has the name', async () => {
+test('an operator opens an entity with one click, may only read, and is named in its audit log', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   const { entityId } = stage.credentials;
-  await tab.signIn('/', { credentials: { entityId: '', apiKey: ADMIN_KEY } });
+  await tab.signIn('/', { credentials: { entityId: '', apiKey: READER_KEY } });
   await page.getByLabel('Search').fill('globex');
   await page.getByLabel('Search').press('Enter');
   await page.getByText('1–1 of 1 entities').waitFor();
@@ -97,7 +97,13 @@ test('an operator opens an entity with one click, and its audit log has the name
   await page.getByRole('button', { name: 'First entity' }).click();
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   const { audit } = await stage.client.audit.list({ action: 'entity.visited' });
-  expect(audit).toMatchObject([{ actor: 'operator', target: entityId }]);
+  expect(audit).toMatchObject([{ actor: 'operator:support', target: entityId }]);
+  await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
+  const resend = page.getByRole('button', { name: 'Bulk resend' });
+  await until('the button is disabled', () => resend.isDisabled());
+  expect(await resend.getAttribute('title')).toContain('deliveries:write');
+  await page.reload();
+  await page.getByText('First entity').waitFor();
   await page.getByRole('button', { name: 'All entities' }).click();
   await page.getByRole('heading', { name: 'Entities' }).waitFor();
   expect(page.url()).toEndWith('/entities');

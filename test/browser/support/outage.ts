@@ -1,11 +1,21 @@
 import { Paybell } from '../../../src/client/paybell.ts';
+import { hashApiKey } from '../../../src/domain/keys/api-keys.ts';
 import { until } from '../../support/until.ts';
 import { ADMIN_KEY } from './fresh-stage.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import type { Stage } from './stage.ts';
 
+/** The key of an operator who may read everything but secrets, and write nothing. */
+export const READER_KEY = 'reader-key-of-the-browser-tests-00001';
+const READER_SCOPES = 'entities:read+webhooks:read+events:read+deliveries:read+payments:read+audit:read';
+
 /** Settings of a stage on which `startOutage` runs: attempts fail soon, and the last one of a schedule is far away. */
-export const OUTAGE_SETTINGS = { ADMIN_KEY, RETRY_SCHEDULE: '1ms,1h', DELIVERY_TIMEOUT: '120s' } as const;
+export const OUTAGE_SETTINGS = {
+  ADMIN_KEY,
+  ADMIN_KEYS: `support:${hashApiKey(READER_KEY)}:${READER_SCOPES}`,
+  RETRY_SCHEDULE: '1ms,1h',
+  DELIVERY_TIMEOUT: '120s',
+} as const;
 
 /** Agreement whose events an endpoint with ordering gets one after another. */
 export const ORDERED_AGREEMENT = 'agr_7012';
