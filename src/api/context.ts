@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Webhook } from '../contract/webhooks.ts';
+import type { Permission } from '../domain/keys/api-keys.ts';
 import type { OperatorKey } from '../domain/keys/operator-keys.ts';
 import type { SigningKeys } from '../domain/signing.ts';
 import type { Logger } from '../log.ts';
@@ -107,7 +108,7 @@ export type Caller = {
 };
 
 /** The holder of an operator's key, on paths outside of any entity. */
-export type Operator = { readonly keyId: string };
+export type Operator = { readonly keyId: string; readonly permissions: readonly Permission[] };
 
 /** Expiry of an operator's key, in Unix seconds. */
 export function expiryOf({ expiresAtMs }: Caller): number | null {

@@ -10,6 +10,7 @@ import type {
   newApiKeySchema,
   newEntitySchema,
   provisionedSchema,
+  visitSchema,
 } from '../contract/admin.ts';
 import type { attentionListSchema, attentionQuerySchema, entityAttentionSchema } from '../contract/attention.ts';
 import { allPages } from './pages.ts';
@@ -20,6 +21,7 @@ export type Entity = z.output<typeof entitySchema>;
 export type EntityList = z.output<typeof entityListSchema>;
 export type EntityListQuery = Query<typeof entityListQuerySchema>;
 export type NewEntity = z.input<typeof newEntitySchema>;
+export type EntityVisit = z.output<typeof visitSchema>;
 export type ProvisionedEntity = z.output<typeof provisionedSchema>;
 export type ApiKey = z.output<typeof apiKeySchema>;
 export type ApiKeyList = z.output<typeof apiKeyListSchema>;
@@ -64,6 +66,12 @@ export class Admin {
       { method: 'POST', path: '/entities', isAdmin: true, json: entity, isIdempotent: false },
       options,
     );
+  }
+
+  /** Records in the audit log of the entity that the operator opens it. */
+  visitEntity(entityId: string, options?: CallOptions): Promise<EntityVisit> {
+    const path = '/entities/{entityId}/visits';
+    return this.#transport.call({ method: 'POST', path, isAdmin: true, id: entityId }, options);
   }
 
   listKeys(query: ApiKeyListQuery = {}, options?: CallOptions): Promise<ApiKeyList> {

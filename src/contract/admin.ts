@@ -66,6 +66,19 @@ export const newEntitySchema = z
   .strictObject({ name }, notAnObject)
   .meta({ id: 'NewEntity', example: { name: 'Acme' } });
 
+export const visitSchema = z
+  .strictObject({
+    entityId: z.string().meta({ description: 'Unique identifier of the entity.' }),
+    name: z.string().meta({ description: 'Name of the entity, for people.' }),
+    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: "Permissions that the operator's key has there." }),
+  })
+  .meta({
+    id: 'EntityVisit',
+    example: { entityId: exampleEntity.entityId, name: exampleEntity.name, permissions: ['deliveries:read'] },
+  });
+
+export type EntityVisit = z.output<typeof visitSchema>;
+
 export const provisionedSchema = z
   .strictObject({
     entityId: z.string(),

@@ -6,6 +6,7 @@ import { exactText, oneOf, pagingFields, wholeNumber } from './list-query.ts';
 export const AUDIT_ACTIONS = [
   'entity.created',
   'entity.updated',
+  'entity.visited',
   'key.created',
   'key.revoked',
   'secret.rotated',

@@ -60,14 +60,13 @@ export function isPermanent(problem: ApiProblem | null): boolean {
 }
 
 /**
- * What a section of a page has to say itself. Its page says that the server cannot be reached, which is so for every
- * section, and `said`.
+ * The problem that a section of a page shows. Its page shows `said`, and that the server cannot be reached.
  */
 export function ownProblem(problem: ApiProblem | null, said: ApiProblem | null): ApiProblem | null {
   return problem?.code === 'unreachable' || problem?.code === said?.code ? null : problem;
 }
 
-/** What the server reported about the input of this name, or about a part of it. */
+/** The server's message about the input of this name, or about a part of it. */
 export function inputError(problem: ApiProblem | null, name: string): string | null {
   const found = problem?.errors.find((error) => error.name === name || error.name.startsWith(`${name}.`));
   return found?.message ?? null;

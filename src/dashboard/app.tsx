@@ -1,7 +1,7 @@
 import { Toasts } from './components/toasts.tsx';
 import { useObservable } from './observable.ts';
 import { session } from './session.ts';
-import { Shell } from './shell.tsx';
+import { OperatorShell, Shell } from './shell.tsx';
 import { SignIn } from './views/sign-in/index.tsx';
 
 /** Signing in keeps the URL, so a shared link opens its view after the form. */
@@ -9,7 +9,13 @@ export function App() {
   const active = useObservable(session);
   return (
     <>
-      {active === null ? <SignIn /> : <Shell key={active.entityId} session={active} />}
+      {active === null ? (
+        <SignIn />
+      ) : active.entityId === '' ? (
+        <OperatorShell />
+      ) : (
+        <Shell key={active.entityId} session={active} />
+      )}
       <Toasts />
     </>
   );

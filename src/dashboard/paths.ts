@@ -30,6 +30,9 @@ export function invoicePath(invoiceId: string): string {
 
 const NETWORKS = '/networks';
 
+/** The list of all entities, which operators see. Every other path leads there too until they have opened an entity. */
+export const ENTITIES_PATH = '/entities';
+
 /** The page of one network. */
 export function networkPath(networkId: number): string {
   return `${NETWORKS}/${networkId}`;

@@ -1,10 +1,15 @@
 import { PERMISSIONS, type Permission } from '../domain/keys/api-keys.ts';
 import { createObservable } from './observable.ts';
 
-/** The credentials of the signed-in entity. The browser keeps them until the tab is closed or, if remembered, until sign-out. */
+/**
+ * The key and the entity that it acts for, which is empty while an operator sees all entities. The browser keeps both until
+ * the tab is closed or, if remembered, until sign-out.
+ */
 export type Session = { readonly entityId: string; readonly apiKey: string };
 
 const STORAGE_KEY = 'paybell-session';
+/** The entity that an operator has opened in this tab, even if the key is remembered for all tabs. */
+const VISITED_KEY = 'paybell-visited';
 
 /** Shown on the sign-in form after the server has ended the session. */
 export const signOutReason = createObservable<string | null>(null);
@@ -14,12 +19,12 @@ export const session = createObservable<Session | null>(restoreSession());
 /** Permissions that the API key lacks, so that what needs them can be disabled before anyone tries it. */
 export const missingPermissions = createObservable<ReadonlySet<string>>(new Set());
 
-/** What the server says that the key may do. */
+/** Stores the permissions that the server has returned for the key. */
 export function setPermissions(permissions: readonly Permission[]): void {
   missingPermissions.set(new Set(PERMISSIONS.filter((permission) => !permissions.includes(permission))));
 }
 
-/** What a response has named. It may be newer than what was known, or than the dashboard. */
+/** Adds a permission that a response has named. It may be newer than the dashboard. */
 export function noteMissingPermission(permission: string): void {
   const known = missingPermissions.get();
   if (!known.has(permission)) missingPermissions.set(new Set([...known, permission]));
@@ -32,6 +37,15 @@ export function signIn(credentials: Session, remember: boolean): void {
   session.set(credentials);
 }
 
+/** Changes the entity that an operator sees. An empty ID leads back to all entities. */
+export function switchEntity(entityId: string): void {
+  const active = session.get();
+  if (active === null) return;
+  sessionStorage.setItem(VISITED_KEY, entityId);
+  missingPermissions.set(new Set());
+  session.set({ ...active, entityId });
+}
+
 export function signOut(reason: string | null = null): void {
   clearStorage();
   missingPermissions.set(new Set());
@@ -39,7 +53,7 @@ export function signOut(reason: string | null = null): void {
   session.set(null);
 }
 
-// A remembered session is that of every tab: signing in or out in one does the same in those that have no session of their own.
+// Every tab shares a remembered session. Signing in or out in one does the same in the others, unless they have another session.
 window.addEventListener('storage', (change) => {
   if (change.key !== STORAGE_KEY || sessionStorage.getItem(STORAGE_KEY) !== null) return;
   if (change.newValue === null) signOut();
@@ -49,6 +63,7 @@ window.addEventListener('storage', (change) => {
 function clearStorage(): void {
   localStorage.removeItem(STORAGE_KEY);
   sessionStorage.removeItem(STORAGE_KEY);
+  sessionStorage.removeItem(VISITED_KEY);
 }
 
 function restoreSession(): Session | null {
@@ -56,7 +71,8 @@ function restoreSession(): Session | null {
   if (stored === null) return null;
   try {
     const { entityId, apiKey } = JSON.parse(stored) as Partial<Session>;
-    return typeof entityId === 'string' && typeof apiKey === 'string' ? { entityId, apiKey } : null;
+    if (typeof entityId !== 'string' || typeof apiKey !== 'string') return null;
+    return { entityId: sessionStorage.getItem(VISITED_KEY) ?? entityId, apiKey };
   } catch {
     return null;
   }

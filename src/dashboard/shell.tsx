@@ -1,10 +1,14 @@
-import { useEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isOperator } from '../domain/keys/api-keys.ts';
 import { paybell } from './api.ts';
 import { Icon, LogoMark } from './components/icon.tsx';
+import { Keys, KeysButton } from './components/keys.tsx';
+import { onDemand } from './components/on-demand.tsx';
 import { useObservable } from './observable.ts';
-import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
-import { Link, useRoute } from './router.tsx';
-import { missingPermissions, type Session, setPermissions, signOut } from './session.ts';
+import { DASHBOARD_PATHS, ENTITIES_PATH, type ViewName } from './paths.ts';
+import { Link, navigate, useRoute } from './router.tsx';
+import { missingPermissions, type Session, setPermissions, signOut, switchEntity } from './session.ts';
 import { IS_PRACTICE, VERSION } from './settings.ts';
 import { useResponse } from './use-response.ts';
 import { VIEW_NAMES, VIEWS, viewAt } from './views.tsx';
@@ -17,6 +21,59 @@ export function Shell({ session }: { session: Session }) {
   useEffect(() => {
     if (caller !== null) setPermissions(caller.permissions);
   }, [caller]);
+  const isVisit = caller !== null && isOperator(caller.keyId);
+  const identity = (
+    <>
+      <p class={isVisit ? 'identity identity-visit' : 'identity'} title={session.entityId}>
+        <span class="muted small">Entity</span>
+        {caller === null ? null : <strong class="identity-name">{caller.name}</strong>}
+        <code class={caller === null ? '' : 'muted small'}>{session.entityId}</code>
+      </p>
+      <MissingPermissions />
+      {isVisit ? <AllEntities /> : null}
+    </>
+  );
+  return (
+    <Frame path={path} navigation={<Navigation current={name} />} identity={identity}>
+      {content}
+    </Frame>
+  );
+}
+
+const Entities = onDemand('entities', async () => (await import('./views/entities/index.tsx')).Entities);
+
+/** All entities, for an operator who has opened none. */
+export function OperatorShell() {
+  const { path } = useRoute();
+  return (
+    <Frame path={path} navigation={null} identity={null}>
+      <Entities />
+    </Frame>
+  );
+}
+
+function AllEntities() {
+  const leave = () => {
+    navigate(ENTITIES_PATH);
+    switchEntity('');
+  };
+  return (
+    <button type="button" class="nav-link" onClick={leave}>
+      <Icon name="left" />
+      <span>All entities</span>
+    </button>
+  );
+}
+
+type FrameProps = {
+  path: string;
+  navigation: ComponentChildren;
+  identity: ComponentChildren;
+  children: ComponentChildren;
+};
+
+/** The sidebar around a view; on a phone, a row above it and one below. */
+function Frame({ path, navigation, identity, children }: FrameProps) {
   const main = useFocusOnViewChange(path);
   return (
     <div class="shell">
@@ -28,14 +85,10 @@ export function Shell({ session }: { session: Session }) {
           <LogoMark />
           <span>Paybell</span>
         </Link>
-        <Navigation current={name} />
+        {navigation}
         <div class="sidebar-foot">
-          <p class="identity" title={session.entityId}>
-            <span class="muted small">Entity</span>
-            {caller === null ? null : <strong class="identity-name">{caller.name}</strong>}
-            <code class={caller === null ? '' : 'muted small'}>{session.entityId}</code>
-          </p>
-          <MissingPermissions />
+          {identity}
+          <KeysButton />
           <a class="nav-link" href="/docs">
             <Icon name="docs" />
             <span>API reference</span>
@@ -49,8 +102,9 @@ export function Shell({ session }: { session: Session }) {
       </header>
       <main id="main" ref={main}>
         {IS_PRACTICE ? <PracticeNotice /> : null}
-        {content}
+        {children}
       </main>
+      <Keys />
     </div>
   );
 }
@@ -86,20 +140,30 @@ function MissingPermissions() {
   );
 }
 
+/** Views in the only row of a phone, next to the current one. **More** shows the others. */
+const FIRST: readonly ViewName[] = ['overview', 'payments', 'deliveries', 'endpoints'];
+
 function Navigation({ current }: { current: ViewName }) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  useEffect(close, [current]);
   return (
-    <nav class="nav" aria-label="Views">
+    <nav class={isOpen ? 'nav nav-open' : 'nav'} aria-label="Views">
       {VIEW_NAMES.map((name) => (
         <Link
           key={name}
           to={DASHBOARD_PATHS[name]}
-          class="nav-link"
+          class={FIRST.includes(name) ? 'nav-link' : 'nav-link nav-later'}
           aria-current={name === current ? 'page' : undefined}
         >
           <Icon name={VIEWS[name].icon} />
           <span>{VIEWS[name].label}</span>
         </Link>
       ))}
+      <button type="button" class="nav-link nav-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name={isOpen ? 'cross' : 'settings'} />
+        <span>{isOpen ? 'Less' : 'More'}</span>
+      </button>
     </nav>
   );
 }
@@ -108,7 +172,8 @@ function Navigation({ current }: { current: ViewName }) {
 function useFocusOnViewChange(path: string) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
-  useEffect(() => {
+  // Before the next frame, in which a key may move the focus to a search.
+  useLayoutEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
     main.current?.querySelector<HTMLElement>('h1')?.focus();

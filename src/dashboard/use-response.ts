@@ -6,7 +6,7 @@ export type ResponseState<Data> = {
   readonly data: Data | null;
   readonly problem: ApiProblem | null;
   readonly loading: boolean;
-  /** Whether `data` is that of an earlier key. It is not while the same request is only repeated. */
+  /** Whether `data` belongs to an earlier key. A repetition of the same request does not make it stale. */
   readonly isStale: boolean;
   /** Sends the request again; resolves when the response has arrived. */
   readonly reload: () => Promise<void>;

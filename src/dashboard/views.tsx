@@ -58,7 +58,7 @@ function pathOf(route: string): RegExp {
   return new RegExp(`^${route.replace(/\{\w+\}/, '([^/]+)')}$`);
 }
 
-/** What a path of the dashboard shows, and which entry of the navigation it belongs to. An unknown path shows the overview. */
+/** The view at a path of the dashboard, and its entry of the navigation. An unknown path shows the overview. */
 export function viewAt(path: string): { name: ViewName; content: VNode } {
   for (const detail of DETAILS) {
     const id = detail.path.exec(path)?.[1];

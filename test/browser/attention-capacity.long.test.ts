@@ -63,8 +63,11 @@ test.each(Object.keys(LOOKS))('each is a sentence with what to do about it, %s',
   await using tab = await Tab.open(browser, stage, LOOKS[look]);
   const { page } = tab;
   await tab.signIn('/');
-  await item(page, `Polygon is halted, and nothing of it is delivered: ${HALTED}`).waitFor();
-  await item(page, `The source ${sourceId} on Polygon is paused, and its contract is not read: ${PAUSED}`).waitFor();
+  await item(page, `Polygon is halted. Paybell delivers no payments from it: ${HALTED}`).waitFor();
+  await item(
+    page,
+    `The source ${sourceId} on Polygon is paused. Paybell does not read its contract: ${PAUSED}`,
+  ).waitFor();
   await item(page, /The oldest waiting delivery is 2 h( \d+ min)? overdue\./).waitFor();
   await item(page, /The storage is at 8\d% of its limit: 8\d\d(\.\d)? KiB of 1 MiB\./).waitFor();
   await shows(page.locator('.attention-item'), 4);

@@ -105,7 +105,7 @@ test('names what was missed, what failed for good and what a paused endpoint hol
   await tab.signIn('/');
   const tile = (name: string) => page.locator('.tile', { hasText: name });
   await tile('Success rate').getByText('33.33% of completed deliveries of this period').waitFor();
-  await items(page).filter({ hasText: '3 deliveries failed for good in the last hour. 2 are failed now' }).waitFor();
+  await items(page).filter({ hasText: '3 deliveries failed permanently in the last hour. 2 are failed now' }).waitFor();
   await items(page).filter({ hasText: '3 events of the last day reached no webhook' }).waitFor();
   await items(page).filter({ hasText: '/0 is paused. 2 deliveries are held.' }).waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);

@@ -45,6 +45,12 @@ test('counts and lists what was sent to this endpoint alone, and sends what fail
   await page.locator('.endpoint-condition', { hasText: 'HTTP 500' }).waitFor();
   expect(await tile(page, 'Failed permanently').locator('.tile-value').textContent()).toBe('2');
   await until('both are listed', async () => (await page.locator('.endpoint-deliveries tbody tr').count()) === 2);
+  const chart = page.locator('.chart', { hasText: 'Deliveries and failed attempts per hour' });
+  await chart.getByText('View as table').click();
+  await until('the failed attempts are drawn', async () =>
+    /Failed attempts[\s\S]*\d/.test(await chart.locator('table').innerText()),
+  );
+  await page.locator('.chart', { hasText: 'Delivery latency' }).waitFor();
   await savePicture(page, 'endpoint failing');
 
   receiver.respondWith(200);

@@ -183,7 +183,7 @@ test('a superseded delivery has its number, and a link to the event that made it
   const { page } = tab;
   await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
   const panel = page.getByRole('complementary', { name: 'Delivery details' });
-  await panel.getByText('A later event made it unnecessary').waitFor();
+  await panel.getByText('A later event superseded it').waitFor();
   await panel.getByText(`1 of endpoint ${endpoints[0]?.endpointId}`).waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);
   await panel.getByText('TransferProcessed').waitFor();

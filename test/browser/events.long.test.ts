@@ -59,7 +59,9 @@ test('an event that reached no webhook stands out, and one can be registered for
   await dialog.waitFor({ state: 'detached' });
   const { webhooks } = await stage.client.webhooks.list({ event: 'TransferFinalized' });
   expect(webhooks.map(({ networkId, event }) => [networkId, event])).toEqual([[8453, 'TransferFinalized']]);
-  await missed.getByText('1 webhook is registered for such events now. This one was not sent').waitFor();
+  await missed
+    .getByText('1 webhook now matches this kind of event. It was registered later, so it does not receive this one.')
+    .waitFor();
   expect(await missed.getByRole('button', { name: 'Register a webhook for this' }).count()).toBe(0);
   await savePicture(page, 'events registered since');
   expect(tab.errors).toEqual([]);

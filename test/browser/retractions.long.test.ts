@@ -77,7 +77,9 @@ describe('a retracted delivery', () => {
     await historyOf(page).waitFor();
     const panel = panelOf(page);
     expect(await panel.locator('.panel-state .badge').allInnerTexts()).toEqual(['Delivered', 'Retracted']);
-    expect(await panel.locator('.alert').innerText()).toContain('What this event says is not true any more');
+    expect(await panel.locator('.alert').innerText()).toContain(
+      'This payment is no longer on the chain, or its sender withdrew it',
+    );
     expect(await panel.getByRole('button', { name: 'Resend' }).isDisabled()).toBe(true);
     await panel.getByText('A retracted event is not sent again.').waitFor();
     expect(await stepsOf(page)).toEqual(HISTORY);
@@ -109,7 +111,7 @@ describe('a retracted delivery', () => {
     const panel = panelOf(page);
     expect(await panel.locator('.panel-state .badge').allInnerTexts()).toEqual(['Delivered', 'Retraction']);
     expect(await panel.locator('.alert').innerText()).toMatch(
-      /Takes back TransferProcessed fct_\w+\. The network no longer has its transaction\./,
+      /Retracts TransferProcessed fct_\w+\. The network no longer has its transaction\./,
     );
     expect(await panel.getByRole('button', { name: 'Resend' }).isEnabled()).toBe(true);
     expect(await fits(page)).toBe(true);

@@ -74,7 +74,7 @@ test('the form works by keyboard alone and has no accessibility violation, in ei
     await tab.page.goto('/');
     await tab.page.getByLabel('Entity ID').waitFor();
     expect(await accessibilityViolations(tab.page)).toEqual([]);
-    await tab.page.keyboard.press('Tab');
+    expect(await tab.page.evaluate('document.activeElement.name')).toBe('entityId');
     await tab.page.keyboard.type(stage.credentials.entityId);
     await tab.page.keyboard.press('Tab');
     await tab.page.keyboard.type(stage.credentials.apiKey);

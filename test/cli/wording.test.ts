@@ -87,6 +87,15 @@ describe('help', () => {
     }
   });
 
+  test('of every command has --json, but for those that print a log, a file or a script', async () => {
+    const without = (command: Command, path: string): string[] => {
+      const inner = command.commands.flatMap((each) => without(each, `${path}${each.name()} `));
+      const isLeaf = command.commands.length === 0;
+      return isLeaf && !command.options.some(({ long }) => long === '--json') ? [path.trim()] : inner;
+    };
+    expect(without(await createProgram(), '').sort()).toEqual(['completion', 'export', 'serve']);
+  });
+
   test('of a command is the same, whether it is loaded alone or with all others', async () => {
     const all = await createProgram();
     const named = all.commands.filter((command) => command.name() !== 'help');

@@ -252,6 +252,7 @@ onSuiteEngine('every method of the client', (store) => {
     const { entityId } = await admin.createEntity({ name: 'Umbrella' });
     expect((await admin.listEntities({ name: 'Umbrella' })).entities).toMatchObject([{ entityId }]);
     expect(await admin.listAttention({ search: 'umbr' })).toMatchObject({ needAttention: 0, entities: [{ entityId }] });
+    expect(await admin.visitEntity(entityId)).toMatchObject({ entityId, name: 'Umbrella' });
     const { keyId } = await admin.createKey({ entityId, permissions: ['events:write'] });
     expect((await admin.listKeys({ keyId })).keys).toMatchObject([{ keyId, dateRevoked: null }]);
     expect(await admin.revokeKey(keyId)).toMatchObject({ keyId, dateRevoked: expect.any(Number) });

@@ -5,6 +5,7 @@ import {
   isOperator,
   isWellFormedApiKey,
   operatorKeyId,
+  PERMISSIONS,
   type Permission,
 } from '../../domain/keys/api-keys.ts';
 import type { OperatorKey, OperatorScope } from '../../domain/keys/operator-keys.ts';
@@ -61,7 +62,10 @@ export async function authenticateOperator(
   if (operator === null) throw failed(context, state, invalidKey());
   context.limits.admitOperator(state.clientAddress, keyHash);
   if (!operator.scopes.has(scope)) throw missingPermission(scope);
-  return { keyId: operatorKeyId(operator.name) };
+  return {
+    keyId: operatorKeyId(operator.name),
+    permissions: PERMISSIONS.filter((permission) => operator.permissions.has(permission)),
+  };
 }
 
 /** Counts an invalid key against the address that it came from. Above the limit of the address it is a 429. */

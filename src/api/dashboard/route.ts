@@ -1,6 +1,6 @@
 import { type Config, isPracticeMode } from '../../config.ts';
 import { Problem } from '../../contract/problems.ts';
-import { ASSET_PATH, DASHBOARD_PATHS, DETAIL_PATHS } from '../../dashboard/paths.ts';
+import { ASSET_PATH, DASHBOARD_PATHS, DETAIL_PATHS, ENTITIES_PATH } from '../../dashboard/paths.ts';
 import { version } from '../../version.ts';
 import { bundleDashboard, type DashboardFile } from './bundle.ts';
 import { ASSET_HEADERS, DASHBOARD_HEADERS } from './headers.ts';
@@ -52,8 +52,12 @@ export function dashboardFiles(config: Config): Readonly<Record<string, Respond>
     return respond(request, asset, { ...ASSET_HEADERS, 'content-type': asset.type, 'cache-control': caching });
   };
   return {
-    ...Object.fromEntries(Object.values(DASHBOARD_PATHS).map((path) => [path, sendDocument])),
-    ...Object.fromEntries(Object.values(DETAIL_PATHS).map((path) => [path, sendDocument])),
+    ...Object.fromEntries(
+      [ENTITIES_PATH, ...Object.values(DASHBOARD_PATHS), ...Object.values(DETAIL_PATHS)].map((path) => [
+        path,
+        sendDocument,
+      ]),
+    ),
     [`${ASSET_PATH}/{file}`]: sendAsset,
   };
 }

@@ -8,12 +8,13 @@ import {
   newApiKeySchema,
   newEntitySchema,
   provisionedSchema,
+  visitSchema,
 } from '../../contract/admin.ts';
 import { attentionListSchema, attentionQuerySchema } from '../../contract/attention.ts';
 import { invalidRequest, Problem } from '../../contract/problems.ts';
 import { listAttention } from '../../store/attention/read.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api-keys.ts';
-import { entityExists, listEntities } from '../../store/tenants/entities.ts';
+import { entityExists, listEntities, visitEntity } from '../../store/tenants/entities.ts';
 import { provisionEntity } from '../../store/tenants/provision.ts';
 import { changeBy, nowS } from '../context.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
@@ -48,6 +49,25 @@ const createEntity = adminOperation({
   handle: async ({ context, caller, body }) => {
     const created = await provisionEntity(context.db, context.box, body.name, changeBy(context, caller));
     return json(201, created, UNCACHED);
+  },
+});
+
+const visit = adminOperation({
+  method: 'post',
+  path: '/entities/{entityId}/visits',
+  operationId: 'visitEntity',
+  tag: 'Operator',
+  scope: 'entities:read',
+  summary: 'Open an entity as an operator',
+  description:
+    "Adds an entry with the name of the operator's key to the audit log of the entity, and returns what the key may do " +
+    'there. The dashboard sends it before it shows an entity to an operator.',
+  responses: { 201: { description: 'Recorded', schema: visitSchema } },
+  problems: ['not_found'],
+  handle: async ({ context, caller, id: entityId }) => {
+    const name = await visitEntity(context.db, entityId, changeBy(context, caller));
+    if (name === null) throw new Problem('not_found', 'There is no entity with this id.');
+    return json(201, { entityId, name, permissions: caller.permissions });
   },
 });
 
@@ -126,6 +146,7 @@ export const adminOperations: readonly Operation[] = [
   listAllEntities,
   createEntity,
   listNeeds,
+  visit,
   listAllKeys,
   createKey,
   revokeKey,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
+import { showCount } from '../../domain/errors.ts';
 import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
 import { storeAdvice } from '../formats/store-advice.ts';
 import { ReportedFailure } from '../terminal/command-error.ts';
@@ -37,6 +38,7 @@ async function examine({ json }: { json?: boolean }): Promise<void> {
   if (!json && settingsOnly) printLine(paint('The other checks run once the settings are valid.', 'dim'));
   const isHealthy = findings.every(({ state }) => state !== 'error');
   if (json) printJson({ ok: isHealthy, checks: findings });
+  else printLine(`\n${summaryOf(findings)}`);
   if (!isHealthy) throw new ReportedFailure();
 }
 
@@ -86,6 +88,17 @@ async function* storeFindings(db: Database, config: Config): AsyncGenerator<Find
     });
     if (found !== null) yield* [found].flat();
   }
+}
+
+/** The result in one line, under a list that may be longer than the terminal. */
+function summaryOf(findings: readonly Finding[]): string {
+  const count = (wanted: Finding['state']) => findings.filter(({ state }) => state === wanted).length;
+  const troubles = [
+    ...(count('error') === 0 ? [] : [showCount(count('error'), 'error')]),
+    ...(count('warning') === 0 ? [] : [showCount(count('warning'), 'warning')]),
+  ];
+  const checks = showCount(findings.length, 'check');
+  return troubles.length === 0 ? `Nothing needs attention: ${checks}, all ok.` : `${checks}: ${troubles.join(', ')}.`;
 }
 
 const COLOURS = { ok: 'green', warning: 'yellow', error: 'red' } as const;

@@ -24,7 +24,7 @@ export async function checkBacklog(db: Database): Promise<Finding> {
   return warning(
     'backlog',
     found,
-    'Check that an instance with ROLE all or delivery is running, then raise DELIVERY_CONCURRENCY or DESTINATION_CONCURRENCY.',
+    'Begin with the failing endpoints of the entities below. If none fails, check that an instance with ROLE all or delivery is running, then raise DELIVERY_CONCURRENCY or DESTINATION_CONCURRENCY.',
   );
 }
 

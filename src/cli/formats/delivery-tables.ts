@@ -2,7 +2,7 @@ import { attemptErrorText } from '../../contract/attempt-error-text.ts';
 import { waitsForText } from '../../contract/deliveries/waits-for-text.ts';
 import type { Delivery, DeliveryCounts, DeliveryDetail, DeliveryList, Redelivery } from '../../contract/deliveries.ts';
 import { showCount } from '../../domain/errors.ts';
-import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
+import { paint, printable, printJson, printLine, showDate, showShortDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
 import { showDuration } from './amounts.ts';
 
@@ -12,13 +12,13 @@ const MAX_BODY_SHOWN = 40;
 
 export function printDeliveries({ totalResults, deliveries, searched }: DeliveryList): void {
   printTable(
-    ['delivery-id', 'event', 'payment', 'status', 'waits for', 'attempts', 'last result', 'created', 'url'],
+    ['delivery-id', 'event', 'payment', 'status', 'waits for', 'attempts', 'result', 'created', 'url'],
     deliveries.map((delivery) => [
       delivery.deliveryId,
       showEvent(delivery),
       showSummary(delivery.summary),
       paintStatus(delivery.status),
-      showWait(delivery),
+      showWait(delivery, showShortDate),
       String(delivery.attempts),
       showLastResult(delivery),
       showDate(delivery.dateCreated),
@@ -26,8 +26,8 @@ export function printDeliveries({ totalResults, deliveries, searched }: Delivery
     ]),
     'No deliveries match.',
     {
-      shorten: { 'delivery-id': 13, payment: 12, 'waits for': 24, url: 24, 'last result': 5, event: 12 },
-      leaveOut: ['attempts', 'created', 'payment', 'url'],
+      shorten: { 'delivery-id': 13, payment: 13, url: 24, result: 5, event: 12, 'waits for': 34 },
+      leaveOut: ['attempts', 'created', 'payment', 'url', 'result'],
     },
   );
   printTotal(totalResults, deliveries.length);
@@ -45,14 +45,13 @@ export function showSummary(summary: Delivery['summary']): string {
 }
 
 const WAIT_FORMAT = {
-  at: showDate,
   duration: showDuration,
   actor: (actor: string, name: string | null) => printable(name ?? actor),
 };
 
 /** Why a delivery was not sent yet. */
-function showWait({ waitsFor }: Delivery): string {
-  return waitsFor === null ? '–' : waitsForText(waitsFor, Math.floor(Date.now() / 1000), WAIT_FORMAT);
+function showWait({ waitsFor }: Delivery, at: (dateS: number) => string): string {
+  return waitsFor === null ? '–' : waitsForText(waitsFor, Math.floor(Date.now() / 1000), { ...WAIT_FORMAT, at });
 }
 
 /** Test requests and alerts are marked: neither of them is part of a bulk redelivery. */
@@ -72,11 +71,11 @@ export function printDelivery(delivery: DeliveryDetail): void {
     webhook: delivery.webhookId,
     status: paintStatus(delivery.status),
     ...(delivery.supersededBy !== null && { 'superseded by': `event ${delivery.supersededBy}` }),
-    ...(delivery.sequence !== null && { number: `${delivery.sequence} of ${delivery.endpointId}` }),
+    ...(delivery.sequence !== null && { sequence: `${delivery.sequence} of ${delivery.endpointId}` }),
     created: showDate(delivery.dateCreated),
     delivered: showDate(delivery.dateDelivered),
     'next attempt': showDate(delivery.dateNextAttempt),
-    ...(delivery.waitsFor !== null && { 'waits for': showWait(delivery) }),
+    ...(delivery.waitsFor !== null && { 'waits for': showWait(delivery, showDate) }),
     body: printable(delivery.body),
   });
   printLine();

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CommandError } from '../terminal/command-error.ts';
-import { printLine } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { readSettings } from './settings.ts';
 
@@ -11,10 +11,11 @@ export function addReady(program: Command): void {
   program
     .command('ready')
     .description('check whether the service on this machine is ready, for health checks without curl')
+    .option('--json', 'print JSON')
     .action(checkReady);
 }
 
-async function checkReady(): Promise<void> {
+async function checkReady({ json }: { json?: boolean }): Promise<void> {
   const { HOST, PORT } = readSettings(terminal().env, { withSecretKey: false });
   const host = ALL_INTERFACES.includes(HOST) ? '127.0.0.1' : HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${PORT}/readyz`;
@@ -24,5 +25,6 @@ async function checkReady(): Promise<void> {
   if (!response.ok) {
     throw new CommandError(`${url} responded with ${response.status}: ${(await response.text()).slice(0, 500)}`);
   }
-  printLine('ready');
+  if (json) printJson({ ready: true });
+  else printLine('ready');
 }

@@ -25,7 +25,8 @@ export function addLogin(program: Command): void {
     .option('--server <url>', `URL of the server (default: ${DEFAULT_URL})`)
     .option('--entity <id>', 'entity that the key belongs to')
     .option('--processor <name>', "path segment that the server's setting PROCESSOR names")
-    .option('--profile <name>', `name to store it under (default: ${DEFAULT_PROFILE})`);
+    .option('--profile <name>', `name to store it under (default: ${DEFAULT_PROFILE})`)
+    .option('--json', 'print JSON');
   addExamples(
     login,
     ['login --entity ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', 'login --profile live --server https://pay.example.com'],
@@ -35,7 +36,7 @@ export function addLogin(program: Command): void {
 
 export function addLogout(program: Command): void {
   const logout = program.command('logout').description('delete a stored profile');
-  logout.option('--profile <name>', 'profile to delete');
+  logout.option('--profile <name>', 'profile to delete').option('--json', 'print JSON');
   addExamples(logout, ['logout']).action(logOut);
 }
 
@@ -47,7 +48,8 @@ export function addWhoami(program: Command): void {
   addExamples(whoami, ['whoami']).action(whoAmI);
 }
 
-type LoginOptions = ConnectionOptions & { processor?: string };
+type Printing = { json?: boolean };
+type LoginOptions = ConnectionOptions & Printing & { processor?: string };
 
 async function logIn(options: LoginOptions): Promise<void> {
   const { env } = terminal();
@@ -65,7 +67,9 @@ async function logIn(options: LoginOptions): Promise<void> {
   await readCaller(profile);
   const file = profileFile(env);
   writeProfile(file, name, profile);
-  printLine(`Logged in to ${profile.url} as ${profile.entityId}. Stored as profile ${name} in ${file}.`);
+  const { url, entityId } = profile;
+  if (options.json) printJson({ url, entityId, profile: name, file });
+  else printLine(`Logged in to ${url} as ${entityId}. Stored as profile ${name} in ${file}.`);
 }
 
 /** Prompts only on a terminal; a script has to name the entity. */
@@ -89,16 +93,17 @@ function readCaller(profile: Profile): Promise<CallerInfo> {
   return clientFor({ ...profile, from: 'login' }).entity();
 }
 
-async function logOut(options: ConnectionOptions): Promise<void> {
+async function logOut(options: ConnectionOptions & Printing): Promise<void> {
   const { env } = terminal();
   const name = profileName(options, env);
   const file = profileFile(env);
   if (!Object.hasOwn(readProfiles(file), name)) throw new CommandError(`there is no profile ${name}`);
   writeProfile(file, name, null);
-  printLine(`Deleted profile ${name}. Its key stays valid until it is revoked.`);
+  if (options.json) printJson({ profile: name, deleted: true });
+  else printLine(`Deleted profile ${name}. Its key stays valid until it is revoked.`);
 }
 
-async function whoAmI({ json, ...options }: ConnectionOptions & { json?: boolean }): Promise<void> {
+async function whoAmI({ json, ...options }: ConnectionOptions & Printing): Promise<void> {
   const connection = currentConnection(options);
   const { name, keyId, permissions, dateExpires } = await readCaller(connection);
   const { url, entityId, processor, from } = connection;

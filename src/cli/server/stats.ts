@@ -42,18 +42,9 @@ async function showStats(options: OptionValues): Promise<void> {
 }
 
 type Figures = Omit<Stats['total'], 'events'>;
-const FIGURES = [
-  'accepted',
-  'delivered',
-  'failed',
-  'attempts',
-  'failed attempts',
-  'p50 ms',
-  'p95 ms',
-  'p99 ms',
-] as const;
-/** The percentiles that tell least. */
-const LEAVE_OUT = ['p95 ms', 'p50 ms', 'attempts'];
+const FIGURES = ['accepted', 'delivered', 'failed', 'attempts', 'failed attempts', 'p50', 'p95', 'p99'] as const;
+/** Columns that a narrow terminal needs least, in this order. */
+const LEAVE_OUT = ['p95', 'p50', 'attempts', 'accepted', 'p99'];
 
 /** Intervals without anything are left out: a day of minutes has 1,440. */
 function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
@@ -92,7 +83,6 @@ function printDestinations({ destinations, totalDestinations, destinationsDateSt
 
 function cellsOf({ accepted, delivered, failed, attempts, failedAttempts, timeToReceiptMs }: Figures): string[] {
   const { p50, p95, p99 } = timeToReceiptMs;
-  return [accepted, delivered, failed, attempts, failedAttempts, p50, p95, p99].map((figure) =>
-    figure === null ? '–' : String(figure),
-  );
+  const counts = [accepted, delivered, failed, attempts, failedAttempts].map(String);
+  return [...counts, ...[p50, p95, p99].map((ms) => (ms === null ? '–' : showDuration(ms)))];
 }

@@ -54,6 +54,13 @@ export function showDate(dateS: number | null): string {
   return dateS === null ? '–' : new Date(dateS * 1000).toISOString().replace('.000Z', 'Z');
 }
 
+/** To the minute, and without the date if it is today in UTC, for a table that has little room. */
+export function showShortDate(dateS: number): string {
+  const [day, time] = new Date(dateS * 1000).toISOString().split('T');
+  const minute = `${time?.slice(0, 5)}Z`;
+  return day === new Date().toISOString().slice(0, 10) ? minute : `${day} ${minute}`;
+}
+
 /** The time of day in the time zone of this machine. */
 export function showTime(timeMs: number): string {
   return new Date(timeMs).toTimeString().slice(0, 8);

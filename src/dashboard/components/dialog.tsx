@@ -8,7 +8,7 @@ type DialogProps = { title: string; onClose: () => void; wide?: boolean; childre
 export function Dialog({ title, onClose, wide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
-  // Before the next frame, so that no key is lost that is pressed as soon as the dialog was asked for.
+  // Before the next frame, so that the dialog gets a key that someone presses right after opening it.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();

@@ -17,16 +17,26 @@ export type PayloadSummary = {
 export function summaryOf(body: string | null, networkId: number): PayloadSummary | null {
   const payload = body === null || body.length > MAX_SUMMARY_BYTES ? null : parseObject(body);
   if (payload === null) return null;
-  const token = textIn(payload, 'token');
   const summary = {
     amount: textIn(payload, 'amount'),
-    token:
-      textIn(payload, 'currency') ?? (token === null ? null : (listedSymbol(networkId, token.toLowerCase()) ?? token)),
+    token: tokenIn(payload, networkId),
     agreementId: textIn(payload, 'agreementId'),
     transferId: textIn(payload, 'transferId'),
     payer: textIn(payload, 'payer'),
   };
   return Object.values(summary).every((value) => value === null) ? null : summary;
+}
+
+/**
+ * The currency, or the token of a payment. Anyone can give a token any symbol, so the field `symbol` counts only in the event
+ * of a sender that names no token.
+ */
+function tokenIn(payload: Readonly<Record<string, unknown>>, networkId: number): string | null {
+  const currency = textIn(payload, 'currency');
+  if (currency !== null) return currency;
+  const token = textIn(payload, 'token');
+  if (token !== null) return listedSymbol(networkId, token.toLowerCase()) ?? token;
+  return 'paymentId' in payload ? null : (textIn(payload, 'symbol') ?? textIn(payload, 'asset'));
 }
 
 function parseObject(body: string): Readonly<Record<string, unknown>> | null {

@@ -40,6 +40,18 @@ export async function entityExists(queries: Pick<Queries, 'get'>, entityId: stri
   return (await queries.get('select id from entities where id = $1', [entityId])) !== undefined;
 }
 
+const NAME = new Columns({ name: text('name') });
+
+/** Records that an operator opens the entity, and returns its name; null if there is no such entity. */
+export async function visitEntity(db: Database, entityId: string, change: Change): Promise<string | null> {
+  return db.transaction(async (queries) => {
+    const entity = await NAME.get(queries, `select ${NAME.list} from entities where id = $1`, [entityId]);
+    if (entity === undefined) return null;
+    await recordChange(queries, entityId, change, { action: 'entity.visited', target: entityId });
+    return entity.name;
+  });
+}
+
 const CALLER = new Columns({ name: text('e.name'), dateExpires: nullable(integer('k.expires_at')) });
 
 /** Reads the entity's name and the key's expiry. The operator's key is not in the database and never expires. */

@@ -51,6 +51,26 @@ onSuiteEngine("operators' keys with names", (store) => {
     await expectProblem(await asEntity(keys.writer, WEBHOOKS), 'missing_permission');
   });
 
+  test('open an entity with an entry in its audit log, and say what they may do there', async () => {
+    const visit = (apiKey: string, entityId = tenant.entityId) =>
+      call(app, null, `${ENTITIES}/${entityId}/visits`, { method: 'POST', headers: { 'api-key': apiKey } });
+    const opened = await visit(keys.reader);
+    expect([opened.status, await opened.json()]).toEqual([
+      201,
+      { entityId: tenant.entityId, name: expect.any(String), permissions: ['webhooks:read'] },
+    ]);
+    const visits = async (): Promise<string[]> => {
+      const query = auditListQuerySchema.parse({ action: 'entity.visited', target: tenant.entityId });
+      const { audit } = await listAudit(store.db, tenant.entityId, query);
+      return audit.map(({ actor }) => actor);
+    };
+    expect(await visits()).toEqual(['operator:reader']);
+    await expectProblem(await visit(keys.reader, 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6'), 'not_found');
+    await expectProblem(await visit(keys.sender), 'missing_permission');
+    await expectProblem(await visit(tenant.apiKey), 'unauthenticated');
+    expect(await visits()).toEqual(['operator:reader']);
+  });
+
   test('are in the audit log by name', async () => {
     const response = await admin(keys.writer, 'POST', { name: 'Audited' });
     const { entityId } = (await response.json()) as { entityId: string };

@@ -53,7 +53,7 @@ export class Tab implements AsyncDisposable {
     await this.page.getByLabel('API key').fill(credentials.apiKey);
     if (remember) await this.page.getByLabel('Stay signed in').check();
     await this.page.getByRole('button', { name: 'Sign in' }).click();
-    await this.page.getByRole('navigation', { name: 'Views' }).waitFor();
+    await this.page.getByRole('button', { name: 'Sign out' }).waitFor();
   }
 
   /** Presses Tab until the element with this name has the focus. */

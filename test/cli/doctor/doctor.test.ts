@@ -47,6 +47,10 @@ onSuiteEngine('paybell doctor', (store) => {
     const checks =
       'settings,disk,open files,loopback delivery,store,schema,clock,secret key,instances,workers,backlog,entities,retention,space';
     const lines = stdout.trimEnd().split('\n');
+    expect(lines.splice(-2)).toEqual([
+      '',
+      expect.stringMatching(/^(Nothing needs attention: 14 checks, all ok|14 checks: 1 warning)\.$/),
+    ]);
     const nameIn = (line: string) => line.slice(9, 26).trim();
     // A store that is slow to respond, as on a busy machine, is a warning with a line of advice that has no name.
     const named = lines.filter((line) => nameIn(line) !== '');

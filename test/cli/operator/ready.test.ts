@@ -10,8 +10,9 @@ describe('paybell ready', () => {
   test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('finds the service that listens on %s', async (HOST) => {
     const served = await startServe(settingsIn(folder, { HOST }));
     const PORT = new URL(served.url).port;
-    const ready = () => commandLine({ HOST, PORT })(['ready']);
+    const ready = (...args: string[]) => commandLine({ HOST, PORT })(['ready', ...args]);
     expect(await ready()).toEqual({ exitCode: 0, stdout: 'ready\n', stderr: '' });
+    expect((await ready('--json')).stdout).toBe('{"ready":true}\n');
     await served.stop();
     const { exitCode, stderr } = await ready();
     expect(exitCode).toBe(1);

@@ -67,7 +67,7 @@ onSuiteEngine('paybell store deliveries', (store) => {
       'status',
       'waits for',
       'attempts',
-      'last result',
+      'result',
       'created',
       'url',
     ]);

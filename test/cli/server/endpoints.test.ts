@@ -47,7 +47,7 @@ afterAll(async () => {
 test('endpoints list prints a table of URLs from A to Z, and takes the filters of the API', async () => {
   await paybell(['webhooks', 'create', `${HOOK}/a`, '--networks', '1', '--events', 'LatePayment']);
   const [headings, first, second] = (await paybell(['endpoints', 'list'])).stdout.split('\n');
-  expect(headings).toMatch(/^endpoint-id +state +ordering +webhooks +waiting +last number +name +url$/);
+  expect(headings).toMatch(/^endpoint-id +state +ordering +webhooks +waiting +last sequence +name +url$/);
   expect(first).toMatch(new RegExp(`^${endpointId} +active +none +2 +0 +0 +– +${HOOK}$`));
   expect(second).toEndWith(`${HOOK}/a`);
   const byPrefix = endpointListSchema.parse(await runJson(['endpoints', 'list', '--post-url', `${HOOK}/`]));
@@ -130,7 +130,7 @@ test('deliveries show prints the number of a delivery and what superseded it; ga
   const shown = (await paybell(['deliveries', 'show', deliveries[0]?.deliveryId ?? ''])).stdout;
   expect(shown).toMatch(/^status +superseded$/m);
   expect(shown).toMatch(/^superseded by +event paid-1$/m);
-  expect(shown).toMatch(new RegExp(`^number +1 of ${id}$`, 'm'));
+  expect(shown).toMatch(new RegExp(`^sequence +1 of ${id}$`, 'm'));
 
   const gaps = await runJson(['endpoints', 'gaps', id]);
   expect(gaps).toMatchObject({

@@ -376,7 +376,8 @@ describe('paybell login', () => {
     expect(who.stdout).toMatch(/^expires +never$/m);
     expect(who.stdout).not.toContain(service.first.apiKey);
     expect((await run(['webhooks', 'list'])).exitCode).toBe(0);
-    expect((await run(['logout'])).exitCode).toBe(0);
+    const { exitCode, stdout } = await run(['logout', '--json']);
+    expect([exitCode, JSON.parse(stdout)]).toEqual([0, { profile: 'default', deleted: true }]);
     expect(stored()).not.toContain(service.first.apiKey);
     const after = await run(['webhooks', 'list']);
     expect([after.exitCode, after.stderr]).toEqual([2, expect.stringContaining('paybell login')]);

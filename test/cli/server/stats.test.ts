@@ -45,9 +45,7 @@ test('stats prints rows with events, a total and the destinations, and the same 
     return total.accepted === 1 && total.failedAttempts > 0 && backlog.waiting === 1;
   });
   const { stdout } = await paybell(['stats', '--interval', 'day', '--since', '2d']);
-  expect(stdout).toMatch(
-    /^start +events +accepted +delivered +failed +attempts +failed attempts +p50 ms +p95 ms +p99 ms\n/,
-  );
+  expect(stdout).toMatch(/^start +events +accepted +delivered +failed +attempts +failed attempts +p50 +p95 +p99\n/);
   const figures = '1 +1 +0 +0 +[1-9]\\d* +[1-9]\\d* +– +– +–';
   expect(stdout).toMatch(new RegExp(`^\\d{4}-\\d\\d-\\d\\dT00:00:00Z +${figures}\\ntotal +${figures}$`, 'm'));
   expect(stdout).toMatch(/^waiting +1, (none|the oldest \S+ \w+) overdue$/m);

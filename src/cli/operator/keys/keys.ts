@@ -74,6 +74,10 @@ async function list({ entity, ...options }: OptionValues): Promise<void> {
       stateOf(key),
     ]),
     `No keys match. Create one: ${PAYBELL} keys create --entity <id>`,
+    {
+      shorten: { 'key-id': 13, 'entity-id': 13, permissions: 12, name: 8 },
+      leaveOut: ['expires', 'created', 'last used', 'permissions'],
+    },
   );
   printTotal(totalResults, keys.length);
 }

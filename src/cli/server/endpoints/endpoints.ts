@@ -47,7 +47,7 @@ async function listEndpoints(options: OptionValues): Promise<void> {
   const list = await client.endpoints.list(parseOptions(endpointListQuerySchema, query));
   if (json) return printJson(list);
   printTable(
-    ['endpoint-id', 'state', 'ordering', 'webhooks', 'waiting', 'last number', 'name', 'url'],
+    ['endpoint-id', 'state', 'ordering', 'webhooks', 'waiting', 'last sequence', 'name', 'url'],
     list.endpoints.map((endpoint) => [
       endpoint.endpointId,
       paintState(endpoint),
@@ -59,7 +59,7 @@ async function listEndpoints(options: OptionValues): Promise<void> {
       endpoint.postUrl,
     ]),
     `No endpoints match. Register a URL: ${PAYBELL} webhooks create <postUrl>`,
-    { shorten: { name: 8, url: 24 }, leaveOut: ['ordering', 'webhooks', 'last number', 'name'] },
+    { shorten: { name: 8, url: 24 }, leaveOut: ['ordering', 'webhooks', 'last sequence', 'name'] },
   );
   printTotal(list.totalResults, list.endpoints.length);
 }
@@ -78,7 +78,7 @@ async function showEndpoint(endpointId: string, options: OptionValues): Promise<
     state: detail === null ? paintState(endpoint) : `${paintState(endpoint)}: ${detail}`,
     webhooks: `${webhooks}${suspended}`,
     waiting: String(endpoint.waiting),
-    'last number': String(endpoint.lastSequence),
+    'last sequence': String(endpoint.lastSequence),
     ordering: endpoint.ordering,
     'oldest stuck': showStuck(endpoint.oldestStuck),
     'rate limit': rateLimit === null ? 'none' : `${showCount(rateLimit, 'request')} per second`,

@@ -32,6 +32,19 @@ export type Column<Row> = {
   readonly narrow?: Narrow<Row>;
 };
 
+type NumberOptions<Row> = Partial<Pick<Column<Row>, 'width' | 'narrowWidth' | 'sort' | 'title'> & Narrow<Row>>;
+
+/** A column whose cells are numbers. */
+export function numberColumn<Row>(
+  name: string,
+  header: string,
+  cell: Column<Row>['cell'],
+  { below, line, ...more }: NumberOptions<Row> = {},
+): Column<Row> {
+  const narrow = below === undefined ? {} : { narrow: { below, ...(line !== undefined && { line }) } };
+  return { name, header, cell, width: '7.5rem', align: 'end', ...narrow, ...more };
+}
+
 type DataTableProps<Row> = {
   /** The class of the table. */
   name: string;

@@ -2,10 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 const POINTER_IDLE_MS = 3_000;
 
-/**
- * Whether someone is reading the list: they have scrolled into it, a row has the keyboard focus, or the pointer has moved
- * over it within the last seconds and may be about to click.
- */
+/** Whether someone is reading the list: it is scrolled, a row has the focus, or the pointer moved over it within seconds. */
 export function useIsReading() {
   const list = useRef<HTMLDivElement>(null);
   const pointedAtMs = useRef(Number.NEGATIVE_INFINITY);

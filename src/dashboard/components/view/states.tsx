@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { ApiProblem } from '../../api.ts';
 import { Icon, type IconName } from '../icon.tsx';
 
-/** What a view shows in place of its content: loading, empty or failed. */
+/** The states of a view without content: loading, empty or failed. */
 
 export function Loading({ what }: { what: string }) {
   return (

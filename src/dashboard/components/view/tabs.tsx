@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Link } from '../../router.tsx';
 import { Icon, type IconName } from '../icon.tsx';
 
@@ -17,8 +18,19 @@ export type Tab = {
 type TabsProps = { label: string; class?: string; tabs: readonly Tab[] };
 
 export function Tabs({ label, class: className = '', tabs }: TabsProps) {
+  const nav = useRef<HTMLElement>(null);
+  const shown = useRef('');
+  // On a phone, the chosen tab may be beyond the edge, also once the counts have made the tabs wider.
+  useLayoutEffect(() => {
+    const tab = nav.current?.querySelector<HTMLElement>('[aria-current]');
+    if (nav.current === null || !tab) return;
+    const now = `${tab.offsetLeft} ${tab.offsetWidth}`;
+    if (now === shown.current) return;
+    shown.current = now;
+    nav.current.scrollLeft = tab.offsetLeft - (nav.current.clientWidth - tab.offsetWidth) / 2;
+  });
   return (
-    <nav class={`tabs ${className}`} aria-label={label}>
+    <nav ref={nav} class={`tabs ${className}`} aria-label={label}>
       {tabs.map(({ to, label: text, icon, isChosen, title, tone, count }) => (
         <Link
           key={text}

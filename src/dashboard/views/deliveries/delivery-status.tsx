@@ -25,7 +25,7 @@ export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display & { readonl
     label: 'Held',
     tone: 'neutral',
     icon: 'pause',
-    description: 'Its webhook is suspended or its endpoint paused. It is sent when you resume that.',
+    description: 'On hold: the webhook is suspended or the endpoint is paused. Resume it to send this delivery.',
   },
   cancelled: {
     label: 'Cancelled',
@@ -37,7 +37,7 @@ export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display & { readonl
     label: 'Superseded',
     tone: 'neutral',
     icon: 'minus',
-    description: 'A later event made it unnecessary before it was sent.',
+    description: 'A later event superseded it before it was sent.',
   },
 };
 

@@ -1,19 +1,19 @@
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { Badge } from '../../components/values/badge.tsx';
 
-/** Marks a delivery that takes an earlier event back. */
+/** Marks a delivery that retracts an earlier event. */
 export function RetractionBadge({ event }: { event: string }) {
   return event === RETRACTION ? <Badge tone="bad" icon="undo" label="Retraction" /> : null;
 }
 
-/** Marks a delivery whose event was taken back. */
+/** Marks a delivery whose event was retracted. */
 export function RetractedBadge() {
   return <Badge tone="bad" icon="undo" label="Retracted" />;
 }
 
 export type Retracts = { readonly eventId: string; readonly event: string | null; readonly reason: string | null };
 
-/** What a retraction takes back; null where its body does not say it. */
+/** The event that a retraction names; null if its body names none. */
 export function readRetracts(body: string): Retracts | null {
   try {
     const { retracts, reason } = JSON.parse(body) as {

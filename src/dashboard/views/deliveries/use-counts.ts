@@ -8,7 +8,7 @@ import { useResponse } from '../../use-response.ts';
 /** Less often than the list, because a count looks at every delivery of the filters. */
 const POLL_MS = 5_000;
 
-/** How many deliveries match in each state; null where that is not known. */
+/** How many deliveries match in each state; null if that is not known. */
 export function useDeliveryCounts({ status: _, ...rest }: Filters, live: boolean): DeliveryCounts | null {
   // Passed on as text, as the list does it.
   const others = withTransaction(rest) as DeliveryCountsQuery;
@@ -19,6 +19,6 @@ export function useDeliveryCounts({ status: _, ...rest }: Filters, live: boolean
     await reload();
     return true;
   });
-  // Counts of other filters would be taken for those of these.
+  // The counts of other filters would mislead.
   return isStale ? null : data;
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../../client/endpoints.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import type { Column } from '../../components/lists/data-table.tsx';
+import { type Column, numberColumn } from '../../components/lists/data-table.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { countOf, countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
@@ -36,43 +36,20 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
       narrow: { below: 'medium', line: 'cell' },
       cell: (endpoint) => <EndpointState endpoint={endpoint} />,
     },
-    {
-      name: 'waiting',
-      header: 'Waiting',
-      sort: 'desc',
-      width: '7.5rem',
-      align: 'end',
-      narrow: {
-        below: 'medium',
-        line: ({ waiting, lastSequence }) => (
-          <p class="small number">
-            {countText(waiting)} waiting · last number {countText(lastSequence)}
-          </p>
-        ),
-      },
-      cell: ({ waiting }) => countText(waiting),
-    },
-    {
-      name: 'latency',
-      header: 'Latency p95',
-      width: '7.5rem',
-      align: 'end',
-      narrow: { below: 'wide' },
-      title: '95 % of deliveries to its host were faster, in the last 24 hours',
-      cell: ({ postUrl }) => {
-        const latencyMs = latency.get(destinationOf(postUrl));
-        return latencyMs === undefined ? '–' : durationText(latencyMs);
-      },
-    },
-    {
-      name: 'lastSequence',
-      header: 'Last number',
-      sort: 'desc',
-      width: '7.5rem',
-      align: 'end',
-      narrow: { below: 'medium' },
-      cell: ({ lastSequence }) => countText(lastSequence),
-    },
+    numberColumn('waiting', 'Waiting', ({ waiting }) => countText(waiting), {
+      ...{ sort: 'desc', below: 'medium' },
+      line: ({ waiting, lastSequence }) => (
+        <p class="small number">
+          {countText(waiting)} waiting · last sequence {countText(lastSequence)}
+        </p>
+      ),
+    }),
+    numberColumn('latency', 'Latency p95', ({ postUrl }) => latencyText(latency.get(destinationOf(postUrl))), {
+      ...{ below: 'wide', title: '95 % of deliveries to its host were faster, in the last 24 hours' },
+    }),
+    numberColumn('lastSequence', 'Last sequence', ({ lastSequence }) => countText(lastSequence), {
+      ...{ sort: 'desc', below: 'medium' },
+    }),
     {
       name: 'actions',
       header: 'Actions',
@@ -84,6 +61,10 @@ export function columnsOf({ latency, onEdit, reload }: ColumnContext): readonly 
       ),
     },
   ];
+}
+
+function latencyText(ms: number | undefined): string {
+  return ms === undefined ? '–' : durationText(ms);
 }
 
 function EndpointName({ endpoint }: { endpoint: Endpoint }) {

@@ -11,7 +11,7 @@ type DialogProps = { endpoint: Endpoint; onSaved: () => Promise<void>; onClose: 
 
 const FIELDS = ['name', 'ordering', 'rateLimit', 'headers', 'secret'];
 
-/** What an endpoint is given. Only the fields that changed are sent. */
+/** The settings of an endpoint. Only the fields that changed are sent. */
 export function SettingsDialog({ endpoint, onSaved, onClose }: DialogProps) {
   const save = async (update: EndpointUpdate) => {
     if (Object.keys(update).length === 0) return onClose();

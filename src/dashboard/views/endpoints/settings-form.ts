@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
 
-/** What the form changes. Texts that the server would reject are passed on, because its errors say what is wrong. */
+/** The fields that the form changes. Texts that the server would reject are passed on, because its errors say what is wrong. */
 export function updateOf(endpoint: Endpoint, form: FormData): EndpointUpdate {
   const name = textOf(form, 'name') || null;
   const rate = textOf(form, 'rateLimit');

@@ -11,7 +11,7 @@ import { FilterFields } from '../deliveries/filters/filter-fields.tsx';
 
 type FiltersProps = {
   list: ListState;
-  /** How many events reached no webhook; null where that is not known. */
+  /** How many events reached no webhook; null if that is not known. */
   unmatched: number | null;
   /** Whether the list of these filters is loading. */
   busy: boolean;

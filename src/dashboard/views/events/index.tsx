@@ -19,7 +19,7 @@ import { EventTable } from './table.tsx';
 const POLL_MS = 5_000;
 const FILTERS = ['q', 'event', 'networkId', 'eventId', 'since', 'until', 'matched'];
 
-/** What was accepted, and which of it reached no webhook. The URL holds the list's parameters under their API names. */
+/** Accepted events, with a mark on each that reached no webhook. The URL holds the list's parameters under their API names. */
 export function Events() {
   const state = useListState(FILTERS);
   const { page, filters, parameters } = state;

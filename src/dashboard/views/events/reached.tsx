@@ -7,8 +7,7 @@ import { countOf } from '../../components/values/count-text.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 
-const NONE_NEEDED =
-  'A later event made it unnecessary, it takes back an event that was not sent, or its deliveries follow';
+const NONE_NEEDED = 'Superseded by a later event, a retraction of an unsent event, or not fanned out yet';
 
 /** How many webhooks there are now for the network and the kind of an event. */
 export function registeredNow({ networkId, event }: Event, coverage: Coverage | null): number {
@@ -18,7 +17,7 @@ export function registeredNow({ networkId, event }: Event, coverage: Coverage | 
 
 type ReachedProps = { event: Event; registered: number; register: () => void };
 
-/** What an event was sent to. */
+/** The webhooks that an event was sent to. */
 export function Reached({ event, registered, register }: ReachedProps) {
   const { eventId, deliveries, matched } = event;
   if (deliveries > 0) {
@@ -57,10 +56,9 @@ export function Reached({ event, registered, register }: ReachedProps) {
 function RegisteredSince({ event: { networkId, event }, registered }: Omit<ReachedProps, 'register'>) {
   return (
     <p class="small">
-      <Link to={urlFor(DASHBOARD_PATHS.webhooks, { networkId, event })}>
-        {countOf(registered, 'webhook is', 'webhooks are')} registered
-      </Link>{' '}
-      for such events now. This one was not sent, and is not sent later.
+      <Link to={urlFor(DASHBOARD_PATHS.webhooks, { networkId, event })}>{countOf(registered, 'webhook')}</Link> now{' '}
+      {registered === 1 ? 'matches' : 'match'} this kind of event. {registered === 1 ? 'It was' : 'They were'}{' '}
+      registered later, so {registered === 1 ? 'it does' : 'they do'} not receive this one.
     </p>
   );
 }

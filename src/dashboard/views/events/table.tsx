@@ -16,7 +16,7 @@ import { Reached, registeredNow } from './reached.tsx';
 
 type TableProps = {
   events: readonly Event[];
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   coverage: Coverage | null;
   busy: boolean;
   list: ListState;
@@ -31,7 +31,7 @@ export function EventTable({ events, coverage, busy, list, onRegister }: TablePr
       name: 'reached',
       header: 'Sent to',
       width: '22rem',
-      narrowWidth: '9rem',
+      narrowWidth: '7.5rem',
       cell: (event) => (
         <Reached event={event} registered={registeredNow(event, coverage)} register={() => onRegister(event)} />
       ),

@@ -1,5 +1,5 @@
 import type { ChainNode } from '../../../client/chain/chains.ts';
-import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { type Column, DataTable, numberColumn } from '../../components/lists/data-table.tsx';
 import { Badge } from '../../components/values/badge.tsx';
 import { countText } from '../../components/values/count-text.ts';
 import { Time } from '../../components/values/time.tsx';
@@ -14,45 +14,20 @@ const COLUMNS: readonly Column<ChainNode>[] = [
     narrow: { below: 'medium', line: 'cell' },
     cell: (node) => <NodeState node={node} />,
   },
-  {
-    name: 'head',
-    header: 'Head',
-    width: '9rem',
-    align: 'end',
-    cell: ({ head }) => countText(head),
-  },
-  {
-    name: 'behind',
-    header: 'Behind',
-    width: '6rem',
-    align: 'end',
-    narrow: { below: 'medium', line: ({ behindBlocks }) => <span class="small">{behindText(behindBlocks)}</span> },
-    cell: ({ behindBlocks }) => countText(behindBlocks),
-  },
-  {
-    name: 'age',
-    header: 'Age',
-    width: '6rem',
-    align: 'end',
-    narrow: { below: 'small' },
-    cell: ({ headAgeSeconds }) => ageText(headAgeSeconds),
-  },
-  {
-    name: 'finalized',
-    header: 'Final',
-    width: '9rem',
-    align: 'end',
-    narrow: { below: 'small', line: ({ finalized }) => <span class="small">{finalText(finalized)}</span> },
-    cell: ({ finalized }) => countText(finalized),
-  },
-  {
-    name: 'calls',
-    header: 'Calls an hour',
-    width: '8rem',
-    align: 'end',
-    narrow: { below: 'medium', line: ({ callsLastHour }) => <span class="small">{callsText(callsLastHour)}</span> },
-    cell: ({ callsLastHour }) => countText(callsLastHour),
-  },
+  numberColumn('head', 'Head', ({ head }) => countText(head), { width: '9rem' }),
+  numberColumn('behind', 'Behind', ({ behindBlocks }) => countText(behindBlocks), {
+    ...{ width: '6rem', below: 'medium' },
+    line: ({ behindBlocks }) => behindText(behindBlocks),
+  }),
+  numberColumn('age', 'Age', ({ headAgeSeconds }) => ageText(headAgeSeconds), { width: '6rem', below: 'small' }),
+  numberColumn('finalized', 'Final', ({ finalized }) => countText(finalized), {
+    ...{ width: '9rem', below: 'small' },
+    line: ({ finalized }) => finalText(finalized),
+  }),
+  numberColumn('calls', 'Calls an hour', ({ callsLastHour }) => countText(callsLastHour), {
+    ...{ width: '8rem', below: 'medium' },
+    line: ({ callsLastHour }) => callsText(callsLastHour),
+  }),
   {
     name: 'dateLastOk',
     header: 'Last response',

@@ -1,6 +1,6 @@
 import type { Stats } from '../../../client/paybell.ts';
 import { Icon } from '../../components/icon.tsx';
-import { type Column, DataTable, type NarrowSize } from '../../components/lists/data-table.tsx';
+import { type Column, DataTable, type NarrowSize, numberColumn } from '../../components/lists/data-table.tsx';
 import { Badge } from '../../components/values/badge.tsx';
 import { countText } from '../../components/values/count-text.ts';
 import { durationText } from '../../components/values/duration-text.ts';
@@ -96,38 +96,27 @@ function columnsOf(interval: string | null): readonly Column<Figures>[] {
       cell: (figures) => <DestinationState figures={figures} />,
     },
     countColumn('waiting', 'Waiting', ({ waiting }) => countText(waiting)),
-    {
-      name: 'rate',
-      header: 'Success rate',
-      width: '11rem',
-      narrowWidth: '7rem',
-      align: 'end',
-      cell: (figures) => <RateBar rate={rateOf(figures)} isWell={isWell(figures)} />,
-    },
-    countColumn('accepted', 'Accepted', ({ accepted }) => countText(accepted), 'medium'),
-    countColumn('delivered', 'Delivered', ({ delivered }) => countText(delivered), 'small'),
+    numberColumn('rate', 'Success rate', (figures) => <RateBar rate={rateOf(figures)} isWell={isWell(figures)} />, {
+      ...{ width: '11rem', narrowWidth: '7rem' },
+    }),
+    countColumn('accepted', 'Accepted', ({ accepted }) => countText(accepted), { below: 'medium' }),
+    countColumn('delivered', 'Delivered', ({ delivered }) => countText(delivered), { below: 'small' }),
     countColumn(
       'failed',
       'Failed',
       ({ failed }) => <span class={failed === 0 ? 'muted' : 'error-text'}>{countText(failed)}</span>,
-      'small',
+      { below: 'small' },
     ),
-    countColumn('p50', 'p50', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p50), 'wide'),
-    countColumn('p95', 'p95', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p95), 'wide'),
-    countColumn('p99', 'p99', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs.p99), 'wide'),
+    ...(['p50', 'p95', 'p99'] as const).map((percentile) =>
+      countColumn(percentile, percentile, ({ timeToReceiptMs }) => latencyText(timeToReceiptMs[percentile]), {
+        below: 'wide',
+      }),
+    ),
   ];
 }
 
-function countColumn(name: string, header: string, cell: Column<Figures>['cell'], below?: NarrowSize): Column<Figures> {
-  return {
-    name,
-    header,
-    cell,
-    width: '6.5rem',
-    narrowWidth: '5.5rem',
-    align: 'end',
-    ...(below && { narrow: { below } }),
-  };
+function countColumn(name: string, header: string, cell: Column<Figures>['cell'], narrow?: { below: NarrowSize }) {
+  return numberColumn(name, header, cell, { width: '6.5rem', narrowWidth: '5.5rem', ...narrow });
 }
 
 /** A receiver that does not respond has overdue deliveries before an attempt to it has failed. */

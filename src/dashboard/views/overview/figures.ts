@@ -10,7 +10,7 @@ export function deliveryRate({ delivered, failed }: Deliveries): number | null {
 
 /**
  * The share of attempts that succeeded; null if none was made. Deliveries complete after days of retries at worst, so only
- * attempts tell of an outage while it lasts.
+ * attempts show an outage while it lasts.
  */
 export function attemptRate({ attempts, failedAttempts }: Attempts): number | null {
   return attempts === 0 ? null : (attempts - failedAttempts) / attempts;

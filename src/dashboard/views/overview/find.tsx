@@ -36,9 +36,10 @@ export function Find() {
   );
 }
 
-/** A payment tells most. Without one, the list of deliveries also names an event that has no delivery. */
+/** A payment has the most facts. Without one, the list of deliveries also names an event that has no delivery. */
 async function targetOf(q: string): Promise<string> {
-  const { by } = readPaymentSearch(q);
+  const search = readPaymentSearch(q);
+  const { by } = search;
   const deliveries = urlFor(DASHBOARD_PATHS.deliveries, { q });
   if (by === 'event' || by === 'delivery' || missingPermissions.get().has('payments:read')) return deliveries;
   const found = await paybell()
@@ -46,5 +47,20 @@ async function targetOf(q: string): Promise<string> {
     .catch(() => null);
   const [payment] = found?.payments ?? [];
   if (found?.totalResults === 1 && payment !== undefined) return paymentPath(payment.paymentId);
+  if (by === 'transaction' && payment === undefined)
+    return (await hasDeliveries(search.hash)) ? deliveries : inPayloads(q);
   return by === 'subject' && payment === undefined ? deliveries : urlFor(DASHBOARD_PATHS.payments, { q });
+}
+
+async function hasDeliveries(transactionHash: string): Promise<boolean> {
+  const query = { transactionHash, limit: 1 };
+  return paybell()
+    .deliveries.list(query)
+    .then(({ totalResults }) => totalResults > 0)
+    .catch(() => true);
+}
+
+/** The hash of an event that was not read from a network is in its payload alone. */
+function inPayloads(q: string): string {
+  return urlFor(DASHBOARD_PATHS.deliveries, { payload: q, range: '1d' });
 }

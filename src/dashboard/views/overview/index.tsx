@@ -73,7 +73,7 @@ export function Overview() {
     await Promise.all(later.map((response) => response.reload()));
     return true;
   });
-  // What keeps all of them from loading is said once.
+  // A problem that all of them have is shown once.
   const unlessSaid = (other: ApiProblem | null) => (other?.code === problem?.code ? null : other);
   return (
     <>

@@ -17,7 +17,7 @@ import { useScrollToTarget } from './use-scroll-to-target.ts';
 
 type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
 
-/** A strip for each network that the server follows. Of a server that follows none there is nothing to see. */
+/** A strip for each network that the server follows. It shows nothing if the server follows none. */
 export function Networks({ list, problem }: NetworksProps) {
   const chains = list?.chains ?? [];
   if (chains.length === 0 && problem === null) return null;
@@ -82,7 +82,7 @@ function agoText(seconds: number | null): string {
   return seconds === 0 ? 'just now' : `${durationText(seconds * 1000)} ago`;
 }
 
-/** What only the operator can do, with the server's own command. */
+/** The command that only the operator can run. */
 export function Halted({ networkId, reason }: { networkId: number; reason: string | null }) {
   return (
     <div class="alert alert-bad network-note" role="alert">

@@ -18,7 +18,7 @@ type TilesProps = {
   destination: string | null;
 };
 
-/** What happened in the time range, and what the lists of deliveries hold now. Each link leads to what its number counts. */
+/** The figures of the time range, and the deliveries that wait or failed. Each link leads to the deliveries that it counts. */
 export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination }: TilesProps) {
   const { p50, p95, p99 } = total.timeToReceiptMs;
   return (
@@ -27,7 +27,7 @@ export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination
         {total.events === null ? 'deliveries to this destination' : `deliveries of ${countOf(total.events, 'event')}`}
       </Tile>
       <Tile name="Delivered" value={countText(total.delivered)}>
-        in this period, resent ones too
+        in this period, including resends
       </Tile>
       <SuccessTile total={total} ofPeriod={ofPeriod} />
       <Tile name="Delivery latency" value={timeText(p50)} unit="p50">
@@ -89,7 +89,7 @@ function StoredTiles({ counts, ofPeriod, q, overdueMs }: StoredProps) {
         {overdueMs === 0 ? null : ` · oldest ${durationText(overdueMs)} overdue`}
       </Tile>
       <Tile name="Failed" value={countText(failed)} unit="permanently">
-        {failed === 0 ? 'none is stored' : <StatusLink q={q} status="failed" count={failed} />}
+        {failed === 0 ? 'none' : <StatusLink q={q} status="failed" count={failed} />}
         {ofPeriod === null || ofPeriod.counts.failed === 0 ? null : (
           <>
             {' '}

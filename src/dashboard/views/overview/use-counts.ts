@@ -2,7 +2,7 @@ import type { DeliveryCounts } from '../../../client/deliveries.ts';
 import { isPermanent, paybell } from '../../api.ts';
 import { type ResponseState, useResponse } from '../../use-response.ts';
 
-/** What finds the deliveries to a destination: the beginning of their URLs, which have no default port. */
+/** The search for the deliveries to a destination: the beginning of their URLs, which have no default port. */
 export function searchFor(destination: string): string {
   return `${destination.replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2')}/`;
 }

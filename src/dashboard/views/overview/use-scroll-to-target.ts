@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** What someone does who wants to look at something else. */
+/** Inputs of someone who wants to look at something else. */
 const MOVES = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 /**

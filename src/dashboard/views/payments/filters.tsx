@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks';
 import type { ApiProblem } from '../../api.ts';
 import { ClearButton, FilterSelect, FilterText } from '../../components/lists/filters.tsx';
 import type { ListState } from '../../components/lists/use-list.ts';
@@ -15,7 +14,7 @@ export function PaymentFilters({ list, busy, problem }: FiltersProps) {
   const networks = networkOptions(useKnown().networks, list.filters.networkId);
   const of = list;
   return (
-    <search class="filters payment-filters" ref={useSlashFocus()}>
+    <search class="filters payment-filters">
       <SearchField
         q={list.filters.q}
         placeholder="Transaction hash, address, amount, agreement or transfer"
@@ -27,20 +26,4 @@ export function PaymentFilters({ list, busy, problem }: FiltersProps) {
       <ClearButton {...list} />
     </search>
   );
-}
-
-/** The key `/` moves to the search box, unless someone is typing. */
-function useSlashFocus() {
-  const box = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof Element && event.target.matches('input, textarea, select');
-      if (event.key !== '/' || isTyping || document.querySelector('dialog[open]') !== null) return;
-      event.preventDefault();
-      box.current?.querySelector('input')?.focus();
-    };
-    document.addEventListener('keydown', listen);
-    return () => document.removeEventListener('keydown', listen);
-  }, []);
-  return box;
 }

@@ -10,7 +10,7 @@ export function yesterday(nowMs = Date.now()): string {
   return dayOf(nowMs - DAY_MS);
 }
 
-/** So many days later, or before with a number below zero. For a text that is no day, counted from yesterday. */
+/** The day this many days later, or before it with a negative number. A text that is not a day counts as yesterday. */
 export function dayAfter(day: string, days: number): string {
   const ms = Date.parse(`${day}T00:00:00Z`);
   return dayOf((Number.isNaN(ms) ? Date.parse(yesterday()) : ms) + days * DAY_MS);

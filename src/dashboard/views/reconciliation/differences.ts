@@ -4,7 +4,7 @@ import { countOf, countText } from '../../components/values/count-text.ts';
 
 export type Totals = Reconciliation['totals'][number];
 
-/** What differs in one sentence; null if every event was acknowledged. */
+/** The difference in one sentence; null if every event was acknowledged. */
 export function differenceText({ events, acknowledged, totals }: Reconciliation): string | null {
   const missing = events - acknowledged;
   if (missing === 0) return null;
@@ -18,7 +18,7 @@ export function differenceText({ events, acknowledged, totals }: Reconciliation)
   return `${subject} ${missing === 1 ? 'was' : 'were'} not acknowledged: ${parts.join(', ')}.`;
 }
 
-/** Those that differ first, each group in the order of the API. */
+/** Totals with a difference first, each group in the order of the API. */
 export function byDifference(totals: readonly Totals[]): Totals[] {
   return [...totals.filter(differs), ...totals.filter((row) => !differs(row))];
 }

@@ -6,7 +6,7 @@ import { urlFor } from '../../router.tsx';
 
 type DigestProps = { reconciliation: Reconciliation; networkId: string };
 
-/** What both sides compare: equal digests are equal books. */
+/** The digest that both sides compare: equal digests mean equal records. */
 export function Digest({ reconciliation: { day, endpointId, sha256, acknowledged }, networkId }: DigestProps) {
   return (
     <Section title="Digest of the acknowledged events" isCard class="digest">
@@ -16,7 +16,7 @@ export function Digest({ reconciliation: { day, endpointId, sha256, acknowledged
       </p>
       <p class="hint">
         {acknowledged === 0 ? 'No event was acknowledged: this is the digest of nothing. ' : null}
-        Your own list of the day has the same SHA-256 if both books agree. If it does not,{' '}
+        Your own list of the day has the same SHA-256 if both agree. If it does not,{' '}
         <code>
           paybell reconcile --day {day} {networkId === '' ? '' : `--network-id ${networkId} `}
           {endpointId === null ? '' : `--endpoint ${endpointId} `}yours.csv

@@ -13,7 +13,7 @@ import { Filters } from './filters.tsx';
 import { TokensTable } from './tokens-table.tsx';
 import { TotalsTable } from './totals-table.tsx';
 
-/** Whether all that was accepted on a day was acknowledged, and what to compare with one's own books. */
+/** Whether receivers acknowledged every event of a day, and the digest to compare with your records. */
 export function Reconciliation() {
   const { query } = useRoute();
   const day = query.get('day') ?? yesterday();
@@ -33,7 +33,7 @@ export function Reconciliation() {
     <>
       <ViewHead
         title="Reconciliation"
-        description="What was accepted, sent and acknowledged on a day, to compare with your own books."
+        description="Events accepted, sent and acknowledged on a day, to compare with your records."
       >
         <button type="button" class="button" disabled={loading} onClick={() => void reload()}>
           <Icon name="retry" />
@@ -66,7 +66,7 @@ function Day({ figures, networkId, busy }: DayProps) {
         <Empty icon="check" title={`No events on ${figures.day}`}>
           <p>
             Nothing was accepted{whichEvents(networkId, figures.endpointId)}
-            {figures.isOver ? '' : ' so far; the day is not over'}. A book of yours for this day has to be empty, too.
+            {figures.isOver ? '' : ' so far; the day is not over'}. Your records for it should be empty too.
           </p>
         </Empty>
         <TokensTable reconciliation={figures} />
@@ -88,7 +88,7 @@ function whichEvents(networkId: string, endpointId: string | null): string {
   return networkId === '' ? ' for this endpoint' : ' for this network and endpoint';
 }
 
-/** What differs comes first. */
+/** A difference comes first. */
 function Verdict({ figures }: { figures: Figures }) {
   const difference = differenceText(figures);
   const { day, endpointId, events, isOver } = figures;

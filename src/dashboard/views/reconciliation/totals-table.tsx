@@ -1,5 +1,5 @@
 import type { Reconciliation } from '../../../client/events/reconciliations.ts';
-import { type Column, DataTable, type NarrowSize } from '../../components/lists/data-table.tsx';
+import { type Column, DataTable, type NarrowSize, numberColumn } from '../../components/lists/data-table.tsx';
 import { countText } from '../../components/values/count-text.ts';
 import { Network } from '../../components/values/network.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
@@ -52,21 +52,8 @@ function columnsOf(day: string, endpointId: string | null): readonly Column<Tota
 }
 
 /** A column of counts or exact sums. */
-export function sumColumn<Row>(
-  name: string,
-  header: string,
-  cell: Column<Row>['cell'],
-  below?: NarrowSize,
-): Column<Row> {
-  return {
-    name,
-    header,
-    cell,
-    width: '9rem',
-    narrowWidth: '6.5rem',
-    align: 'end',
-    ...(below && { narrow: { below } }),
-  };
+export function sumColumn<Row>(name: string, header: string, cell: Column<Row>['cell'], below?: NarrowSize) {
+  return numberColumn(name, header, cell, { width: '9rem', narrowWidth: '6.5rem', ...(below && { below }) });
 }
 
 function Acknowledged({ row }: { row: Totals }) {
@@ -107,7 +94,7 @@ function ToDeliveries({ row: { networkId, event }, day, endpointId }: LinksProps
   );
 }
 
-/** Cut on a phone, where it would take five lines. */
+/** Cut on a phone, because it would take five lines there. */
 export function TokenName({ token }: { token: string | null }) {
   if (token === null) return <span class="small muted">No token</span>;
   return (

@@ -3,7 +3,7 @@ import { verify } from '../../../verify/verify.ts';
 
 export type SignedRequest = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** What Paybell knows about the request and a receiver does not. */
+/** Facts about the request that Paybell knows and a receiver does not. */
 export type Evidence = {
   /** The body of the delivery with this `webhook-id`; null if there is none or the API key may not read it. */
   readonly sentBody: string | null;

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { onDemand } from '../../components/on-demand.tsx';
 import { ApiRequests } from '../../components/view/api-requests.tsx';
 import { Loaded } from '../../components/view/loaded.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
@@ -9,7 +10,11 @@ import { useResponse } from '../../use-response.ts';
 import { PublicKeys } from './public-keys.tsx';
 import { ENTITY_KEY, ENTITY_SECRET, RotateDialog, type Rotation } from './rotate-dialog.tsx';
 import { SecretCards, withoutSecretText } from './secret-list.tsx';
-import { SignatureVerifier } from './verifier.tsx';
+
+const SignatureVerifier = onDemand(
+  'signature verifier',
+  async () => (await import('./verifier.tsx')).SignatureVerifier,
+);
 
 /** The signing secrets and keys, their rotation, and a tool that explains why a signature does not verify. */
 export function Secrets() {

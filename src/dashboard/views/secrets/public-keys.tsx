@@ -7,7 +7,7 @@ import { Lifetime } from './lifetime.tsx';
 
 type Props = { publicKeys: readonly PublicKey[]; keySetPath: string; onRotate: () => void };
 
-/** The public halves of the signing keys. They are no secret, so they are always shown. */
+/** The public halves of the signing keys. They are public, so they are always shown. */
 export function PublicKeys({ publicKeys, keySetPath, onRotate }: Props) {
   return (
     <Section

@@ -16,7 +16,7 @@ const dateTime = new Intl.DateTimeFormat(undefined, {
 /** The shared secret (`v1`), or the Ed25519 key (`v1a`). */
 export type Rotated = 'secret' | 'key';
 
-/** What is rotated, and by which operation. */
+/** The thing that is rotated, and the operation that does it. */
 export type Rotation = {
   readonly rotated: Rotated;
   readonly path: string;
@@ -127,7 +127,7 @@ function Consequences({ rotated, overlapHours }: { rotated: Rotated; overlapHour
         Until then, every request carries both signatures, so receivers can verify it with either {rotated}.{' '}
         {rotated === 'secret'
           ? 'Update them before the old secret expires.'
-          : 'Those that read the key set find the new key there. Update the others before the old key expires.'}
+          : 'Receivers that read the key set find the new key there. Update the others before the old key expires.'}
       </p>
     );
   }

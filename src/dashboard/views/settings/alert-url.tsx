@@ -10,7 +10,7 @@ import { Section } from '../../components/view/section.tsx';
 import { ProblemAlert } from '../../components/view/states.tsx';
 import { useResponse } from '../../use-response.ts';
 
-/** Where Paybell says that an endpoint fails, has recovered, or is not sent to any more. */
+/** The URL that gets an alert when an endpoint fails or has recovered, or a webhook is suspended. */
 export function AlertUrl() {
   const response = useResponse('alert-url', (signal) => paybell().webhooks.noticeUrl({ signal }));
   return (
@@ -71,7 +71,7 @@ function UrlForm({ current, reload }: { current: string | null; reload: () => Pr
       <TextField
         label="URL"
         error={error}
-        hint="Use another host than those of your endpoints, so that an outage does not stop its own alert."
+        hint="Use a host that has no endpoint, so that an outage does not stop its own alert."
         inputmode="url"
         class="mono"
         placeholder="https://example.com/hooks/paybell-alerts"

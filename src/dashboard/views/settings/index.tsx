@@ -17,7 +17,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   audit: { label: 'Audit log', icon: 'clock', Content: AuditLog },
 };
 
-/** What concerns the entity as a whole. */
+/** The settings of the entity as a whole. */
 export function Settings() {
   const { query } = useRoute();
   const named = query.get('section') ?? '';

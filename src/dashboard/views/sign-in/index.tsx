@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { isOperator } from '../../../domain/keys/api-keys.ts';
 import { type ApiProblem, asProblem, clientFor } from '../../api.ts';
 import { Icon, LogoMark } from '../../components/icon.tsx';
 import { Form, TextField, textIn } from '../../components/inputs.tsx';
@@ -11,6 +12,8 @@ export function SignIn() {
   const reason = useObservable(signOutReason);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
+
+  useEffect(() => document.querySelector<HTMLElement>('.sign-in input')?.focus(), []);
 
   const submit = async (given: FormData) => {
     const credentials = { entityId: textIn(given, 'entityId'), apiKey: textIn(given, 'apiKey') };
@@ -36,10 +39,9 @@ export function SignIn() {
         {problem === null ? null : <ProblemAlert problem={problem} />}
         <TextField
           label="Entity ID"
-          hint="An entity is a tenant: it owns webhooks, events and API keys."
+          hint="An entity is a tenant: it owns webhooks, events and API keys. Operators leave it empty to see all."
           name="entityId"
           class="mono"
-          required
           placeholder="ent_…"
           autocomplete="username"
         />
@@ -68,10 +70,15 @@ export function SignIn() {
   );
 }
 
-/** Null if the credentials are valid. Every key may ask what it may do. */
+/**
+ * Null if the credentials are valid. Every key may ask what it may do. An operator needs no entity, and one who names it
+ * opens it as from the list of all.
+ */
 async function verifyCredentials(credentials: Session): Promise<ApiProblem | null> {
+  const client = clientFor(credentials);
   try {
-    await clientFor(credentials).entity();
+    if (credentials.entityId === '') await client.admin.listAttention({ limit: 1 });
+    else if (isOperator((await client.entity()).keyId)) await client.admin.visitEntity(credentials.entityId);
     return null;
   } catch (error) {
     return asProblem(error);

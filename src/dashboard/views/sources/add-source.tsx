@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { onDemand } from '../../components/on-demand.tsx';
 import { useResponse } from '../../use-response.ts';
-import { AddSourceDialog } from './add-dialog.tsx';
+
+const AddSourceDialog = onDemand('form', async () => (await import('./add-dialog.tsx')).AddSourceDialog);
 
 type AddProps = { networkId?: number; isPrimary?: boolean; onAdded: () => void };
 

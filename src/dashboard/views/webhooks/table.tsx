@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<Row>[] = [
       <>
         {webhook.event}
         {finality === null ? null : (
-          <div class="small muted" title="How sure an event from a network has to be before it is delivered">
+          <div class="small muted" title="Confirmation required before delivery">
             Finality: {finalityWords(finality)}
           </div>
         )}

@@ -42,7 +42,7 @@ export function BulkResendProgress({ redeliveryId }: { redeliveryId: string }) {
   );
 }
 
-/** What became of them, in one sentence that can be passed on. */
+/** The results in one sentence, which people can pass on. */
 function Counts({ redelivery }: { redelivery: Redelivery }) {
   const { totalResults, sent, delivered, failed, waiting, skipped } = redelivery;
   return (

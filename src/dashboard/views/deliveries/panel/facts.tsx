@@ -28,7 +28,7 @@ export function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
         Endpoint: <UrlText url={postUrl} />,
         Network: <Network networkId={networkId} />,
         Finality: noFinality === null ? null : <span class="muted">{noFinality}</span>,
-        Number: sequence === null ? null : number,
+        Sequence: sequence === null ? null : number,
         Delivery: <CopiedId id={deliveryId} what="delivery ID" title="Sent as the webhook-id header" />,
         Event: (
           <CopiedId id={eventId} what="event ID">

@@ -70,7 +70,7 @@ export function closePanel(deliveryId: string): void {
   });
 }
 
-/** The same width as in deliveries.css, below which the panel is a screen of its own instead of next to the list. */
+/** The width below which the panel fills the screen instead of standing next to the list, as in deliveries.css. */
 const FILLS_SCREEN = matchMedia('(max-width: 68.75rem)');
 
 /** Moves the focus for screen readers and scrolls to a panel that fills the screen. */

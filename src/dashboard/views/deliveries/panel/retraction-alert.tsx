@@ -5,10 +5,10 @@ import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 import { readRetracts } from '../retraction.tsx';
 
-/** Says that the event was taken back, or which event this one takes back. */
+/** Says that the event was retracted, or which event this one retracts. */
 export function RetractionAlert({ delivery: { event, body, retractedBy } }: { delivery: DeliveryDetail }) {
   if (retractedBy !== null) return <RetractedBy eventId={retractedBy} />;
-  return event === RETRACTION ? <TakesBack body={body} /> : null;
+  return event === RETRACTION ? <Retraction body={body} /> : null;
 }
 
 function RetractedBy({ eventId }: { eventId: string }) {
@@ -16,7 +16,7 @@ function RetractedBy({ eventId }: { eventId: string }) {
     <div class="alert alert-bad">
       <Icon name="undo" />
       <p>
-        <strong>Retracted.</strong> What this event says is not true any more.{' '}
+        <strong>Retracted.</strong> This payment is no longer on the chain, or its sender withdrew it.{' '}
         <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>Show the retraction</Link>
       </p>
     </div>
@@ -25,22 +25,23 @@ function RetractedBy({ eventId }: { eventId: string }) {
 
 const REASONS: Readonly<Record<string, string>> = {
   reorg: 'The network no longer has its transaction.',
-  sender: 'Its sender took it back.',
+  not_on_chain: 'Most nodes of the network do not have its transaction.',
+  sender: 'The sender withdrew it.',
 };
 
-function TakesBack({ body }: { body: string }) {
+function Retraction({ body }: { body: string }) {
   const retracts = readRetracts(body);
   if (retracts === null) return null;
   const { eventId, event, reason } = retracts;
   return (
     <div class="alert alert-bad">
       <Icon name="undo" />
-      <p class="takes-back">
-        <strong>Takes back {event ?? 'an event'}</strong>{' '}
+      <p class="retracts">
+        <strong>Retracts {event ?? 'an event'}</strong>{' '}
         <code>
           <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>{eventId}</Link>
         </code>
-        . {REASONS[reason ?? ''] ?? 'What it said is not true any more.'}
+        . {REASONS[reason ?? ''] ?? 'Its payment no longer counts.'}
       </p>
     </div>
   );

@@ -88,7 +88,13 @@ export function EndpointDeliveries({ endpointId, counts, round, said }: Deliveri
 
 function columnsOf(endpointId: string): readonly Column<Delivery>[] {
   return [
-    { name: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      name: 'status',
+      header: 'Status',
+      width: '8rem',
+      narrow: { below: 'tiny', line: 'cell' },
+      cell: ({ status }) => <StatusBadge status={status} />,
+    },
     {
       name: 'event',
       header: 'Event',

@@ -20,7 +20,7 @@ import { EndpointState } from '../state-badge.tsx';
 import { EndpointDeliveries } from './deliveries.tsx';
 import { EndpointSecret } from './secret.tsx';
 import { EndpointSettings } from './settings.tsx';
-import { EndpointTiles } from './tiles.tsx';
+import { EndpointCharts, EndpointTiles } from './tiles.tsx';
 import { EndpointWebhooks } from './webhooks.tsx';
 
 const POLL_MS = 5_000;
@@ -55,6 +55,7 @@ export function EndpointView({ endpointId }: { endpointId: string }) {
             <div class="endpoint-columns">
               <div class="stack">
                 <EndpointDeliveries endpointId={endpointId} counts={counts.data} round={round} said={problem} />
+                <EndpointCharts endpoint={endpoint} round={round} />
                 <EndpointWebhooks endpointId={endpointId} round={round} said={problem} reload={refresh} />
               </div>
               <div class="stack">

@@ -11,7 +11,7 @@ import { useResponse } from '../../../use-response.ts';
 import { Lifetime } from '../../secrets/lifetime.tsx';
 import { endpointSecret, RotateDialog } from '../../secrets/rotate-dialog.tsx';
 
-/** What its requests are signed with: secrets of its own, or those of the entity. The texts stay on the server. */
+/** The secrets that sign its requests: its own, or the entity's. Their texts stay on the server. */
 export function EndpointSecret({ endpoint, reload }: { endpoint: Endpoint; reload: () => Promise<void> }) {
   const { endpointId, secret } = endpoint;
   const [rotating, setRotating] = useState(false);
@@ -34,7 +34,7 @@ export function EndpointSecret({ endpoint, reload }: { endpoint: Endpoint; reloa
       }
     >
       {secret === 'own' ? (
-        <p class="small">Requests to this endpoint are signed with its own secret.</p>
+        <p class="small">This endpoint has its own signing secret.</p>
       ) : (
         <p class="small">
           Requests to this endpoint are signed with the <Link to={DASHBOARD_PATHS.secrets}>secrets of the entity</Link>.

@@ -5,7 +5,7 @@ import { Time } from '../../../components/values/time.tsx';
 import { ApiRequests } from '../../../components/view/api-requests.tsx';
 import { Section } from '../../../components/view/section.tsx';
 
-/** What the endpoint was given. The values of headers are never returned. */
+/** The settings of the endpoint. The server never returns the values of headers. */
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const { endpointId, ordering, rateLimit, headerNames, clientCertificate, webhooks, dateCreated } = endpoint;
   const path = `/endpoints/${endpointId}`;

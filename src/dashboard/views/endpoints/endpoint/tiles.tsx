@@ -1,24 +1,40 @@
+import { useMemo } from 'preact/hooks';
 import type { DeliveryCounts } from '../../../../client/deliveries.ts';
 import type { Endpoint } from '../../../../client/endpoints.ts';
 import type { DeliveryStatus } from '../../../../domain/attempt.ts';
 import { paybell } from '../../../api.ts';
 import { countText } from '../../../components/values/count-text.ts';
-import { durationText } from '../../../components/values/duration-text.ts';
 import { PartProblem } from '../../../components/view/loaded.tsx';
 import { Tile } from '../../../components/view/tile.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 import { type ResponseState, useResponse } from '../../../use-response.ts';
+import { Chart } from '../../overview/charts/chart.tsx';
+import { endpointCharts } from '../../overview/charts/series.ts';
 import { destinationOf } from '../latency.ts';
+
+type ChartsProps = { endpoint: Endpoint; round: number };
+
+/** The charts of the endpoint's host: the server keeps the figures of a day by host. */
+export function EndpointCharts({ endpoint, round }: ChartsProps) {
+  const destination = destinationOf(endpoint.postUrl);
+  const query = { interval: 'hour', destination } as const;
+  const { data } = useResponse(destination, (signal) => paybell().stats(query, { signal }), round);
+  const charts = useMemo(() => (data === null ? [] : endpointCharts(data, destination)), [data, destination]);
+  return (
+    <div class="charts">
+      {charts.map((chart) => (
+        <Chart key={chart.title} chart={chart} />
+      ))}
+    </div>
+  );
+}
 
 type TilesProps = { endpoint: Endpoint; counts: ResponseState<DeliveryCounts> };
 
-/** What was and will be sent to this endpoint alone. Each number leads to the deliveries that it counts. */
+/** The deliveries to this endpoint alone. Each number leads to the deliveries that it counts. */
 export function EndpointTiles({ endpoint, counts }: TilesProps) {
-  const { endpointId, postUrl, lastSequence } = endpoint;
-  const destination = destinationOf(postUrl);
-  const stats = useResponse(destination, (signal) => paybell().stats({ interval: 'hour', destination }, { signal }));
-  const latency = stats.data?.total.timeToReceiptMs ?? null;
+  const { endpointId, lastSequence } = endpoint;
   if (counts.data === null) {
     const { problem } = counts;
     return problem?.permission ? <PartProblem problem={problem} what="Deliveries" /> : null;
@@ -37,20 +53,11 @@ export function EndpointTiles({ endpoint, counts }: TilesProps) {
       <Tile name="Delivered" value={countText(delivered)}>
         <Status endpointId={endpointId} status="delivered" count={delivered} />
       </Tile>
-      <Tile name="Last number" value={countText(lastSequence)}>
+      <Tile name="Last sequence" value={countText(lastSequence)}>
         of its deliveries, in order
       </Tile>
-      {latency === null || latency.p95 === null ? null : (
-        <Tile name="Delivery latency" value={timeText(latency.p95)} unit="p95">
-          p50 {timeText(latency.p50)} · p99 {timeText(latency.p99)}, last 24 hours, all of its host
-        </Tile>
-      )}
     </dl>
   );
-}
-
-function timeText(ms: number | null): string {
-  return ms === null ? '–' : durationText(ms);
 }
 
 function Status({ endpointId, status, count }: { endpointId: string; status: DeliveryStatus; count: number }) {

@@ -2,7 +2,7 @@ import type { EndpointWebhook } from '../../../../client/endpoints.ts';
 import { type ApiProblem, ownProblem, paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { type Column, DataTable } from '../../../components/lists/data-table.tsx';
+import { type Column, DataTable, numberColumn } from '../../../components/lists/data-table.tsx';
 import { List } from '../../../components/lists/list.tsx';
 import { useListState } from '../../../components/lists/use-list.ts';
 import { Badge } from '../../../components/values/badge.tsx';
@@ -62,14 +62,9 @@ const COLUMNS: readonly Column<EndpointWebhook>[] = [
   },
 ];
 
-const WAITING: Column<EndpointWebhook> = {
-  name: 'waiting',
-  header: 'Waiting',
-  width: '6rem',
-  align: 'end',
-  narrow: { below: 'small' },
-  cell: ({ waiting }) => countText(waiting),
-};
+const WAITING = numberColumn<EndpointWebhook>('waiting', 'Waiting', ({ waiting }) => countText(waiting), {
+  ...{ width: '6rem', below: 'small' },
+});
 
 const REASONS = { gone: 'it responded with 410 Gone', failing: 'all attempts failed for 5 days' } as const;
 

@@ -21,7 +21,7 @@ export function isNearLimit(used: number, limit: number | null): boolean {
   return limit !== null && used >= limit * NEAR;
 }
 
-/** What is late, and what runs out. */
+/** The oldest overdue delivery, and limits that are nearly reached. */
 export function CapacityItems({ stats, overdue }: { stats: Stats; overdue: Delivery | null }) {
   const { backlog, storage } = stats;
   const byNextAttempt = { sortBy: 'dateNextAttempt', sortDir: 'asc', delivery: overdue?.deliveryId };

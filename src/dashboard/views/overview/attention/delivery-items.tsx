@@ -22,12 +22,12 @@ type FailedProps = {
   period: string;
 };
 
-/** A delivery fails days after it was accepted, so that the link is to all that are failed and not to those of the period. */
+/** A delivery fails days after it was accepted, so the link leads to all failed deliveries, not only to recent ones. */
 export function FailedItem({ inPeriod, now, period }: FailedProps) {
   const to = urlFor(DASHBOARD_PATHS.deliveries, { status: 'failed' });
   return (
     <AttentionItem tone="bad" icon="cross" action={{ label: `Show ${countText(now)} failed`, to }}>
-      <strong>{countOf(inPeriod, 'delivery', 'deliveries')}</strong> failed for good in {period}.{' '}
+      <strong>{countOf(inPeriod, 'delivery', 'deliveries')}</strong> failed permanently in {period}.{' '}
       {countOf(now, 'is', 'are')} failed now and can be resent.
     </AttentionItem>
   );

@@ -80,7 +80,7 @@ function waitingText(waiting: number, word: string): string {
   return `${countOf(waiting, 'delivery is', 'deliveries are')} ${word}.`;
 }
 
-/** Those that are not named, with a link to the list of all of them. */
+/** The number of endpoints that are not named, with a link to the list of all. */
 function Others({ list, state }: { list: EndpointList; state: Endpoint['state'] }) {
   const others = list.totalResults - list.endpoints.length;
   if (others <= 0) return null;

@@ -29,7 +29,7 @@ type AttentionProps = {
 
 type NotKnown = { readonly what: string; readonly problem: ApiProblem | null };
 
-/** What needs attention, each as a sentence with one action; a quiet line if nothing does. */
+/** Everything that needs attention, each as a sentence with one action; a quiet line if nothing does. */
 export function Attention(props: AttentionProps) {
   const { stats, networks, endpoints, paused, missed, failed, period, problems, sources } = props;
   const overdue = useMostOverdue(isOverdue(stats));

@@ -15,8 +15,8 @@ export function NetworkItems({ halted }: { halted: readonly Chain[] }) {
           icon="pause"
           action={{ label: 'Show what to do', to: `#network-${networkId}` }}
         >
-          <strong>{networkName(networkId)}</strong> is halted, and nothing of it is delivered
-          {reason === null ? '' : `: ${reason}`}
+          <strong>{networkName(networkId)}</strong> is halted. Paybell delivers no payments from it
+          {reason === null ? '.' : `: ${reason}`}
         </AttentionItem>
       ))}
     </>
@@ -31,7 +31,7 @@ export function SourceItems({ paused }: { paused: SourceList }) {
         <li key={sourceId} class="attention-item attention-warning">
           <Icon name="pause" />
           <p>
-            The source <code>{sourceId}</code> on {networkName(networkId)} is paused, and its contract is not read
+            The source <code>{sourceId}</code> on {networkName(networkId)} is paused. Paybell does not read its contract
             {pausedReason === null ? '.' : `: ${pausedReason}`}
           </p>
           <CopyButton text={`paybell sources show ${sourceId}`} label="Copy command" />

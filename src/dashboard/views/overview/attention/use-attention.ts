@@ -3,14 +3,14 @@ import type { EndpointList } from '../../../../client/endpoints.ts';
 import { paybell } from '../../../api.ts';
 import { type ResponseState, useResponse } from '../../../use-response.ts';
 
-/** Of each kind, as many are named; the others are counted. */
+/** The list names this many of each kind, and counts the others. */
 const MAX_NAMED = 5;
 
 export type UnhealthyEndpoints = { readonly suspended: EndpointList; readonly failing: EndpointList };
 
 const MOST_WAITING = { sortBy: 'waiting', sortDir: 'desc', limit: MAX_NAMED } as const;
 
-/** The endpoints that are suspended, and those that fail and are not. Those for which most deliveries wait are first. */
+/** The endpoints that are suspended or failing. The ones with the most waiting deliveries are first. */
 export function useUnhealthyEndpoints(): ResponseState<UnhealthyEndpoints> {
   return useResponse('unhealthy endpoints', async (signal) => {
     const { endpoints } = paybell();

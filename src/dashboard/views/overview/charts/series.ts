@@ -13,7 +13,7 @@ export type Series = {
   readonly fill?: boolean;
   /** Draws nothing at zero, which keeps a chart without failures free of a flat line. */
   readonly hideZeros?: boolean;
-  /** One for each timestamp; null where there is no value. */
+  /** One for each timestamp; null if there is no value. */
   readonly values: readonly (number | null)[];
 };
 
@@ -53,18 +53,7 @@ export function chartsOf(stats: Stats): ChartData[] {
         { label: 'Failed', colour: 'bad', dash: DOTTED, hideZeros: true, values: pick(({ failed }) => failed) },
       ],
     },
-    {
-      title: 'Delivery latency',
-      description: 'Time from accepting an event to its delivery: 50th, 95th and 99th percentile.',
-      timestamps,
-      text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
-      logarithmic: true,
-      series: [
-        { label: 'p50', colour: 'accent', values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p50) },
-        { label: 'p95', colour: 'warning', dash: DASHED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p95) },
-        { label: 'p99', colour: 'bad', dash: DOTTED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p99) },
-      ],
-    },
+    latencyChart(stats),
     {
       title: 'Success rate',
       description: 'Share of attempts and of completed deliveries that succeeded. In an outage, attempts fail first.',
@@ -77,6 +66,45 @@ export function chartsOf(stats: Stats): ChartData[] {
       ],
     },
   ];
+}
+
+/** Deliveries, failures and latency of the host of an endpoint. */
+export function endpointCharts(stats: Stats, destination: string): ChartData[] {
+  const pick = (value: (interval: Interval) => number | null) => stats.intervals.map(value);
+  return [
+    {
+      title: `Deliveries and failed attempts per ${stats.interval}`,
+      description: `All endpoints of ${destination}, in the last 24 hours.`,
+      timestamps: stats.intervals.map(({ dateStart }) => dateStart),
+      text: countText,
+      minTop: 4,
+      series: [
+        { label: 'Delivered', colour: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
+        {
+          ...{ label: 'Failed attempts', colour: 'bad', dash: DOTTED, hideZeros: true },
+          values: pick(({ failedAttempts }) => failedAttempts),
+        },
+      ],
+    },
+    latencyChart(stats),
+  ];
+}
+
+function latencyChart({ intervals }: Stats): ChartData {
+  const pick = (percentile: 'p50' | 'p95' | 'p99') =>
+    intervals.map(({ timeToReceiptMs }) => timeToReceiptMs[percentile]);
+  return {
+    title: 'Delivery latency',
+    description: 'Time from accepting an event to its delivery: 50th, 95th and 99th percentile.',
+    timestamps: intervals.map(({ dateStart }) => dateStart),
+    text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
+    logarithmic: true,
+    series: [
+      { label: 'p50', colour: 'accent', values: pick('p50') },
+      { label: 'p95', colour: 'warning', dash: DASHED, values: pick('p95') },
+      { label: 'p99', colour: 'bad', dash: DOTTED, values: pick('p99') },
+    ],
+  };
 }
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1_000, 60_000, 3_600_000, 86_400_000];

@@ -9,7 +9,7 @@ export type Change = {
   readonly after: ChangedValue | null;
 };
 
-/** The fields that an entry has changed, in words. A value is null where there was or is none. */
+/** The fields that an entry has changed, in words. A value is null if there was or is none. */
 export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): Change[] {
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...fields]

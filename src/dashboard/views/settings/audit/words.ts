@@ -4,6 +4,7 @@ import type { ACTORS, AuditAction } from '../../../../contract/audit.ts';
 export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   'entity.created': 'Entity created',
   'entity.updated': 'Entity changed',
+  'entity.visited': 'Dashboard opened by an operator',
   'key.created': 'API key created',
   'key.revoked': 'API key revoked',
   'secret.rotated': 'Secret rotated',

@@ -2,7 +2,7 @@ import { PERMISSIONS, type Permission } from '../../../../domain/keys/api-keys.t
 import { missingText } from '../../../components/action-button.tsx';
 
 type FieldsProps = {
-  /** What the key of the session has, and can give. */
+  /** Permissions that the key of the session has and can give. */
   held: readonly Permission[];
   chosen: readonly Permission[];
   onChange: (chosen: readonly Permission[]) => void;

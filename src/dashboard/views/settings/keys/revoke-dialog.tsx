@@ -16,7 +16,7 @@ type RevokeProps = {
   onClose: () => void;
 };
 
-/** Revoking cannot be undone, so it says who still uses the key, and that it is the last. The server refuses that until it is told so. */
+/** Revoking cannot be undone, so the dialog shows the last use, and names the last key. The server revokes that one only if asked to. */
 export function RevokeDialog({ apiKey, isOwn, isLastKnown, onRevoked, onClose }: RevokeProps) {
   const [isLast, setIsLast] = useState(isLastKnown);
   const { keyId, name, prefix, lastFour, dateLastUsed } = apiKey;

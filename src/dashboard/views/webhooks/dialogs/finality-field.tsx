@@ -16,7 +16,7 @@ type FinalityFieldProps = {
   event: string | null;
 };
 
-/** How sure an event from a network has to be before it is delivered. */
+/** The confirmation that an event from a network needs before its delivery. */
 export function FinalityField({ value, onChange, error, event }: FinalityFieldProps) {
   const isFixed = event === 'TransferFinalized';
   const isByAmount = typeof value === 'object' && value !== null;
@@ -29,11 +29,7 @@ export function FinalityField({ value, onChange, error, event }: FinalityFieldPr
       <Field
         label="Finality"
         error={error}
-        hint={
-          isFixed
-            ? 'TransferFinalized is always final.'
-            : 'How sure an event from a network has to be before it is delivered.'
-        }
+        hint={isFixed ? 'TransferFinalized is always final.' : 'Confirmation required before delivery.'}
       >
         {(control) => (
           <LevelControl

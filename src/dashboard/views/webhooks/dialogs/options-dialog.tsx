@@ -121,7 +121,7 @@ function FilterField({ area, text, setText, isJson, problem }: FilterFieldProps)
   );
 }
 
-/** What the filter in the form means, while it is typed. */
+/** The meaning of the filter in the form, while someone types it. */
 function Words({ filter }: { filter: unknown }) {
   const words = wordsOf(filter);
   return (

@@ -9,7 +9,7 @@ export function networkIdIn(text: string): number | null {
 
 type OtherNetworkProps = { value: string; onInput: (value: string) => void; onAdd: (networkId: number) => void };
 
-/** Any network by its ID. What is typed and not added counts too, so that nothing is lost between typing and registering. */
+/** Any network by its ID. A number that is typed and not added counts too, so that registering does not lose it. */
 export function OtherNetwork({ value, onInput, onAdd }: OtherNetworkProps) {
   const descriptionId = useId();
   const networkId = networkIdIn(value);

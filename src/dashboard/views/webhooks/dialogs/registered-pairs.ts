@@ -7,7 +7,7 @@ import type { Chosen } from './pairs.tsx';
 export type RegisteredPairs = ReadonlySet<string>;
 
 const PER_PAGE = 100;
-/** Of a URL with more webhooks, some of those that exist are taken for new. */
+/** If a URL has more webhooks, some of them count as new. */
 const MAX_PAGES = 20;
 const TYPING_MS = 300;
 
@@ -35,7 +35,7 @@ export async function readRegisteredPairs(postUrl: string, signal?: AbortSignal)
   return pairs;
 }
 
-/** What the URL has, once no one has typed for a moment; null while that is not known. */
+/** The pairs of the URL, once no one has typed for a moment; null while they are not known. */
 export function useRegisteredPairs(postUrl: string): RegisteredPairs | null {
   const [settled, setSettled] = useState(postUrl);
   useEffect(() => {

@@ -6,7 +6,7 @@ const OF_CURL = ['host', 'content-length'];
 
 type Sent = Pick<Attempt, 'postUrl' | 'requestHeaders'>;
 
-/** The request of an attempt as a command. What the API masks is a variable of the shell that is named after its header. */
+/** The request of an attempt as a command. Masked values are variables of the shell, named after their headers. */
 export function curlOfAttempt({ postUrl, requestHeaders }: Sent, body: string): string {
   const headers = requestHeaders
     .filter(({ name }) => !OF_CURL.includes(name))

@@ -26,7 +26,7 @@ function Masked({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
     <p class="small muted">
-      The command has variables for what is masked: <code>{names.join(' ')}</code>
+      The command has variables for masked values: <code>{names.join(' ')}</code>
     </p>
   );
 }

@@ -5,7 +5,7 @@ import { durationText } from '../../../../components/values/duration-text.ts';
 import { Time } from '../../../../components/values/time.tsx';
 import { ResponseBody } from './response-body.tsx';
 
-/** What the endpoint said last, before anything else: it is what a delivery is opened for. */
+/** The last response of the endpoint comes first: people open a delivery to see it. */
 export function LastResponse({ delivery: { attemptLog } }: { delivery: DeliveryDetail }) {
   const last = attemptLog.at(-1);
   if (last === undefined) return null;

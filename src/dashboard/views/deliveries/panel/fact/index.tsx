@@ -12,7 +12,7 @@ const POLL_MS = 5_000;
 
 type SectionProps = { factId: string; networkId: number; eventId: string };
 
-/** What the network said that led to the event, and all that became of it. */
+/** The history of the fact that led to the event, and its events. */
 export function FactSection({ factId, networkId, eventId }: SectionProps) {
   const { data, problem, reload } = useLiveResponse(
     factId,

@@ -9,7 +9,7 @@ export type StepDisplay = {
   readonly icon: IconName;
 };
 
-/** What happened to a fact at a step of its history. The step before says how it came there. */
+/** The words for a step in the history of a fact, which depend on the step before it. */
 export function displayOf(step: FactStep, previous: FactStep | null): StepDisplay {
   const block = step.blockNumber === null ? null : `block ${countText(step.blockNumber)}`;
   if (step.isDisputed)
