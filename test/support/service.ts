@@ -52,7 +52,7 @@ export class TestService implements AsyncDisposable {
 export class Client {
   constructor(
     readonly url: string,
-    private readonly credentials: Credentials,
+    readonly credentials: Credentials,
   ) {}
 
   request(
