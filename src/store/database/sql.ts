@@ -183,13 +183,6 @@ export class Columns<S extends Shape> {
       .join(', ');
   }
 
-  /** The property that is read from the column. */
-  propertyOf(column: string): keyof S {
-    const found = Object.entries(this.shape).find(([, { sql }]) => sql === column);
-    if (found === undefined) throw new TypeError(`no property is read from ${column}`);
-    return found[0];
-  }
-
   async all(queries: Pick<Queries, 'all'>, sql: string, params?: readonly SqlValue[]): Promise<Values<S>[]> {
     const rows = await queries.all<Record<string, SqlValue>>(sql, params);
     for (const row of rows) this.#decode(row);
@@ -200,6 +193,25 @@ export class Columns<S extends Shape> {
     const row = await queries.get<Record<string, SqlValue>>(sql, params);
     if (row !== undefined) this.#decode(row);
     return row as Values<S> | undefined;
+  }
+
+  /**
+   * The rows with these keys, read with as many statements as it takes. The text ends where the list of keys follows:
+   * `from webhooks where entity_id = $1 and id in`.
+   */
+  async allIn(
+    queries: Pick<Queries, 'all'>,
+    from: string,
+    params: readonly SqlValue[],
+    keys: Iterable<SqlValue>,
+    tail = '',
+  ): Promise<Values<S>[]> {
+    const found: Values<S>[] = [];
+    for (const chunk of chunks([...new Set(keys)])) {
+      const list = valuesList(1, chunk.length, params.length);
+      found.push(...(await this.all(queries, `select ${this.list} ${from} ${list} ${tail}`, [...params, ...chunk])));
+    }
+    return found;
   }
 
   #decode(row: Record<string, unknown>): void {
@@ -302,7 +314,7 @@ function writeCondition(written: string[], column: string, parameters: Parameter
   if (condition === undefined) return;
   if (condition === null) written.push(`${column} is null`);
   else if (Array.isArray(condition)) written.push(`${column} in ${parameters.list(condition)}`);
-  else if (typeof condition === 'object') {
+  else if (typeof condition === 'object' && !(condition instanceof Uint8Array)) {
     const { from, before } = condition as Range;
     if (from !== undefined) written.push(`${column} >= ${parameters.bind(from)}`);
     if (before !== undefined) written.push(`${column} < ${parameters.bind(before)}`);

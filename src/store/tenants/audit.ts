@@ -1,7 +1,7 @@
 import { type AuditAction, type AuditEntry, type AuditListQuery, auditEntrySchema } from '../../contract/audit.ts';
 import { type Database, longReadsOf, type Queries } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
+import { readPage } from '../list/page.ts';
 import { newId } from '../new-id.ts';
 import { auditTable } from '../tables.ts';
 
@@ -66,7 +66,7 @@ export async function listAudit(
     where,
     order,
     parameters: parameters.values,
-    rowBytes: ENTRY_BYTES,
+    size: { bytes: ENTRY_BYTES, fits: 1 },
   };
   const { totalResults, rows: audit } = await readPage(longReadsOf(db, entityId), source, query);
   return { totalResults, audit };

@@ -2,6 +2,8 @@ import { MAX_PAYMENTS_COUNTED, type PaymentList, type PaymentListQuery } from '.
 import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { Parameters, readInteger } from '../../database/sql.ts';
+import { mergedText } from '../../list/merged.ts';
+import { readByKeys } from '../../list/page.ts';
 import { readNetworkLevels } from './levels.ts';
 import { findMatches, type Matches } from './matches.ts';
 import { paymentRowColumns, toPayments } from './view.ts';
@@ -15,15 +17,9 @@ export function listPayments(db: Database, entityId: string, query: PaymentListQ
     const offset = (query.page - 1) * query.limit;
     const { ids, ...total } = await readPageIds(queries, matches, query, offset);
     if (ids.length === 0) return { ...total, payments: [] };
-    const parameters = new Parameters(entityId);
-    const rows = await paymentRowColumns.all(
-      queries,
-      `select ${paymentRowColumns.list} from facts where entity_id = $1 and id in ${parameters.list(ids)}`,
-      parameters.values,
-    );
-    const byId = new Map(rows.map((row) => [row.factId, row]));
-    const inOrder = ids.flatMap((id) => byId.get(id) ?? []);
-    return { ...total, payments: await toPayments(queries, db.dialect, entityId, inOrder, networks) };
+    const source = { table: 'facts', columns: paymentRowColumns, parameters: [entityId] };
+    const rows = await readByKeys(queries, source, 'factId', ids);
+    return { ...total, payments: await toPayments(queries, db.dialect, entityId, rows, networks) };
   });
 }
 
@@ -67,20 +63,17 @@ const SORTED = 'coalesce(created_at_ms, 0)';
 async function readIds(
   queries: Queries,
   { alternatives, parameters: { values }, isNarrow }: Matches,
-  { sortDir, limit }: Pick<PaymentListQuery, 'sortDir' | 'limit'>,
-  offset: number,
+  { sortDir: direction, limit: count }: Pick<PaymentListQuery, 'sortDir' | 'limit'>,
+  skip: number,
 ): Promise<string[]> {
   const parameters = new Parameters(...values);
-  const most = parameters.bind(offset + limit);
-  const order = `order by ${isNarrow ? SORTED : 'created_at_ms'} ${sortDir}, id ${sortDir}`;
-  const lists = alternatives.map(
-    (where, index) =>
-      `select id, created_at_ms from (select id, created_at_ms from facts where ${where} ${order} limit ${most}) list${index}`,
-  );
-  const rows = await queries.all<{ id: string }>(
-    `select id from (${lists.join(' union all ')}) lists order by created_at_ms ${sortDir}, id ${sortDir}
-     limit ${parameters.bind(limit)} offset ${parameters.bind(offset)}`,
-    parameters.values,
-  );
+  const order = [isNarrow ? SORTED : 'created_at_ms', 'id'];
+  const sources = alternatives.map((where) => ({
+    columns: 'id, created_at_ms',
+    from: `from facts where ${where}`,
+    order,
+  }));
+  const text = mergedText(sources, ['created_at_ms', 'id'], { direction, skip, count }, parameters);
+  const rows = await queries.all<{ id: string }>(text, parameters.values);
   return rows.map(({ id }) => id);
 }
