@@ -1,6 +1,6 @@
 import type { StatedToken } from '../../domain/chain/tokens.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { chunks } from '../database/sql.ts';
 import { tokenTable } from './tables.ts';
 
 /** The statements of tokens about themselves: asked once and kept. */
@@ -14,17 +14,9 @@ export async function readTokens(
   networkId: number,
   addresses: readonly string[],
 ): Promise<Map<string, StatedToken>> {
-  const known = new Map<string, StatedToken>();
-  for (const chunk of chunks(addresses)) {
-    const rows = await knownColumns.all(
-      queries,
-      `select ${knownColumns.list} from chain_tokens
-       where network_id = $1 and address in ${valuesList(1, chunk.length, 1)}`,
-      [networkId, ...chunk],
-    );
-    for (const { address, ...token } of rows) known.set(address, token);
-  }
-  return known;
+  const from = 'from chain_tokens where network_id = $1 and address in';
+  const rows = await knownColumns.allIn(queries, from, [networkId], addresses);
+  return new Map(rows.map(({ address, ...token }) => [address, token]));
 }
 
 /** Keeps a token that another instance has stored since as it is. */

@@ -196,20 +196,24 @@ export class Columns<S extends Shape> {
   }
 
   /**
-   * The rows with these keys, read with as many statements as it takes. The text ends where the list of keys follows:
-   * `from webhooks where entity_id = $1 and id in`.
+   * The rows with these keys, read with as many statements as it takes. A key of several columns is an array. The text ends
+   * before the list of keys: `from webhooks where entity_id = $1 and id in`.
    */
   async allIn(
     queries: Pick<Queries, 'all'>,
     from: string,
     params: readonly SqlValue[],
-    keys: Iterable<SqlValue>,
+    keys: readonly (SqlValue | readonly SqlValue[])[],
     tail = '',
   ): Promise<Values<S>[]> {
     const found: Values<S>[] = [];
     for (const chunk of chunks([...new Set(keys)])) {
-      const list = valuesList(1, chunk.length, params.length);
-      found.push(...(await this.all(queries, `select ${this.list} ${from} ${list} ${tail}`, [...params, ...chunk])));
+      const [first] = chunk;
+      const list = Array.isArray(first)
+        ? `(values ${valuesList(chunk.length, first.length, params.length)})`
+        : valuesList(1, chunk.length, params.length);
+      const values = [...params, ...(chunk.flat() as SqlValue[])];
+      found.push(...(await this.all(queries, `select ${this.list} ${from} ${list} ${tail}`, values)));
     }
     return found;
   }
