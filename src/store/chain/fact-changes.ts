@@ -171,40 +171,9 @@ function nameOf({ entityId, factId }: FactKey): string {
   return `${entityId} ${factId}`;
 }
 
-const NEW_FACT = factTable.bulkInsertion([
-  'entityId',
-  'factId',
-  'networkId',
-  'sourceId',
-  'state',
-  'revision',
-  'kind',
-  'isSilent',
-  'transactionHash',
-  'contract',
-  'blockNumber',
-  'blockHash',
-  'logIndex',
-  'transferId',
-  'agreementId',
-  'seenRevision',
-  'fields',
-  'votes',
-  'isDisputed',
-  'isPayment',
-  'isDust',
-  'payer',
-  'payee',
-  'token',
-  'amount',
-  'ruleAmount',
-  'blockS',
-  'invoiceId',
-  'invoiceBase',
-  'history',
-  'createdAtMs',
-  'changedAtMs',
-]);
+const NEW_FACT = factTable.bulkInsertion(
+  factTable.namesBut('lostAtHead', 'eventNo', 'askedAtMs', 'nextAskBlock', 'absences'),
+);
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 

@@ -247,6 +247,12 @@ export class Table<S extends Shape> extends Columns<S> {
     return new Columns(Object.fromEntries(names.map((name) => [name, this.shape[name]])) as Pick<S, Name>);
   }
 
+  /** The names of all stored columns but these: in a new row, those that the database fills or a later step sets. */
+  namesBut<Name extends keyof S = never>(...but: readonly Name[]): Exclude<StoredName<S>, Name>[] {
+    const left = Object.entries(this.shape).filter(([name, { isStored }]) => isStored && !but.includes(name as Name));
+    return left.map(([name]) => name as Exclude<StoredName<S>, Name>);
+  }
+
   /** The given conditions, joined by `and`. An undefined value sets no condition. */
   where(parameters: Parameters, conditions: Conditions<S>): string {
     const given: Readonly<Record<string, unknown>> = conditions;

@@ -9,16 +9,7 @@ import { type Change, recordChange } from './audit.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
 
-const NEW_KEY = apiKeyTable.insertion([
-  'entityId',
-  'keyId',
-  'keyHash',
-  'lastFour',
-  'name',
-  'permissions',
-  'dateCreated',
-  'dateExpires',
-]);
+const NEW_KEY = apiKeyTable.insertion(apiKeyTable.namesBut('dateRevoked', 'dateLastUsed'));
 
 /** Only the return value has the key itself; the store keeps its hash. */
 export async function createApiKey(

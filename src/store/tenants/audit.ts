@@ -8,16 +8,7 @@ import { auditTable } from '../tables.ts';
 /** The actor of a change and its time: every function that changes anything takes one. */
 export type Change = { actor: string; nowS: number };
 
-const NEW_ENTRY = auditTable.insertion([
-  'entityId',
-  'auditId',
-  'actor',
-  'action',
-  'target',
-  'before',
-  'after',
-  'dateCreated',
-]);
+const NEW_ENTRY = auditTable.insertion(auditTable.namesBut());
 
 type Fields = NonNullable<AuditEntry['after']>;
 export type AuditRecord = { action: AuditAction; target: string; before?: Fields; after?: Fields };

@@ -44,17 +44,7 @@ export type LockedBook = {
 const rowColumns = sourceAddressTable.pick(['address', 'agreementId', 'reference', 'fromBlock', 'untilBlock']);
 type Row = RowOf<typeof rowColumns>;
 
-const NEW_ADDRESS = sourceAddressTable.bulkInsertion([
-  'networkId',
-  'address',
-  'entityId',
-  'sourceId',
-  'agreementId',
-  'reference',
-  'fromBlock',
-  'revision',
-  'dateCreated',
-]);
+const NEW_ADDRESS = sourceAddressTable.bulkInsertion(sourceAddressTable.namesBut('untilBlock'));
 
 /**
  * Adds addresses in lower case, each once in the list. An address that is in the book gets the new agreement and reference. A
