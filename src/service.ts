@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { createApp } from './api/app.ts';
+import { type App, createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
 import { EventStreams } from './api/http/event-stream.ts';
 import { Feeds } from './api/routes/endpoints/feeds.ts';
@@ -18,6 +18,7 @@ import { listenSessionsJob } from './delivery/jobs/listen-sessions.ts';
 import { FleetShare, shareOfCap } from './delivery/queue/fleet-share.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
 import { Workers } from './delivery/worker-health.ts';
+import type { OperatorKey } from './domain/keys/operator-keys.ts';
 import type { DestinationKey } from './domain/post-url.ts';
 import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
@@ -71,6 +72,8 @@ export type Service = {
 };
 
 export type ServiceOptions = {
+  /** Instead of ADMIN_KEY and ADMIN_KEYS. */
+  readonly operators?: readonly OperatorKey[];
   /** The metrics of all processes behind the port, if there are several. */
   readonly metricsText?: () => Promise<string>;
 };
@@ -177,6 +180,11 @@ function createCore(
   return { config, log, db, box, metrics, stats, counts, tools, workers: new Workers(), tracer };
 }
 
+/** The HTTP app on an open store, for one operator. It does not listen, and nothing runs in the background. */
+export function createLocalApp(config: Config, log: Logger, store: Store, operator: OperatorKey): App {
+  return createApi(createCore(config, log, store, new Metrics(), null), null, null, { operators: [operator] }).app;
+}
+
 /** Registers the metrics that are read at a scrape. */
 function observe({ config, log, db, metrics: { registry }, stats, workers }: Core): Background[] {
   const labels = [version, db.engine, config.ROLE];
@@ -241,6 +249,7 @@ async function followNetworks({ config, log, db }: Core, chain: Chain, api: Api)
 }
 
 type Api = {
+  readonly app: App;
   /** Returns the URL. */
   readonly listen: () => Promise<string>;
   readonly stop: () => Promise<void>;
@@ -287,7 +296,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
     acceptQueue,
     usage,
     keys,
-    operators: operatorKeys(config),
+    operators: options.operators ?? operatorKeys(config),
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
     streams,
@@ -307,7 +316,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, o
     isReady: () => isReady,
   });
   return {
-    ...{ acceptQueue, usage, onTask },
+    ...{ app, acceptQueue, usage, onTask },
     listen: async () => {
       // Wakes feeds for deliveries that another instance has accepted and does not dispatch itself.
       await db.onWork(() => feeds.watch.wake());

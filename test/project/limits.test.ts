@@ -22,8 +22,8 @@ const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string, u
   'Nesting of JSON': ['api/http/request-body.ts', 'MAX_JSON_DEPTH', 'levels'],
   'Input errors in one response': ['contract/problems.ts', 'MAX_INPUT_ERRORS_SHOWN', 'count'],
   'Entries of a page, 25 by default': ['contract/list-query.ts', 'MAX_LIMIT', 'count'],
-  'Matches that a page of events can skip': ['store/events/read.ts', 'MAX_SKIPPED', 'count'],
-  'Matches that a page of deliveries can skip': ['store/deliveries/list/page.ts', 'MAX_SKIPPED', 'count'],
+  'Matches that a page of events can skip': ['store/list/page.ts', 'MAX_SKIPPED', 'count'],
+  'Matches that a page of deliveries can skip': ['store/list/page.ts', 'MAX_SKIPPED', 'count'],
   'Matches that a page of delivered deliveries of some webhooks can skip': [
     'store/deliveries/list/page.ts',
     'MAX_LOOKED_UP',
@@ -151,11 +151,7 @@ const COMPOSED: Readonly<Record<string, readonly [value: string, file: string, s
     'api/auth/rate-limits.ts',
     'OPEN_READS: Rate = { perSecond: 20, burst: 200 }',
   ],
-  'Bytes of a page of events': [
-    '6.25 MiB',
-    'store/database/paginate.ts',
-    'MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES',
-  ],
+  'Bytes of a page of events': ['6.25 MiB', 'store/list/page.ts', 'MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES'],
   'Waiting ordered deliveries that a change of order takes along': ['500', 'store/database/database.ts', ' rows: 500,'],
 };
 

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { addExamples } from '../terminal/help.ts';
 
 const ENTITY = 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
-const DELIVERY = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 
 /** Examples for the commands that run the service or work on its store. A test requires some for every command. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
@@ -27,12 +26,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   backup: ['backup backups/paybell.db'],
   copy: ['copy --from sqlite:data/paybell.db --to postgres://paybell:secret@db.example.com/paybell'],
   prune: ['prune --older-than 90d --dry-run'],
-  'store deliveries list': [`store deliveries list --entity ${ENTITY} --status failed`],
-  'store deliveries show': [`store deliveries show ${DELIVERY} --entity ${ENTITY}`],
-  'store deliveries redeliver': [`store deliveries redeliver --entity ${ENTITY} --status failed --dry-run`],
-  'store secrets show': [`store secrets show --entity ${ENTITY}`],
-  'store secrets rotate': [`store secrets rotate --entity ${ENTITY} --overlap-hours 48`],
-  'store secrets rotate-key': [`store secrets rotate-key --entity ${ENTITY} --overlap-hours 48`],
   'store secrets rekey': ['store secrets rekey'],
 };
 

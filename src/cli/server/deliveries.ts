@@ -24,90 +24,109 @@ import { printJson, printLine, printNote } from '../terminal/output.ts';
 import { prompt } from '../terminal/prompt.ts';
 import { watchRedelivery } from '../terminal/redelivery-progress.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { addServerOptions, openSession } from './session.ts';
+import { type Access, ON_SERVER, ownOptions, type Session } from './session.ts';
 
-/** Each poll is a request to the server. */
-const POLL_INTERVAL_MS = 1_000;
 const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store deliveries`;
 const EXAMPLE_ID = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 
-export function addDeliveries(program: Command): void {
+/** The second half of a command, after its options were checked and before the server gets a request. */
+type Work = (session: Session) => Promise<void>;
+
+export function addDeliveries(program: Command, access: Access = ON_SERVER): void {
   const deliveries = program.command('deliveries').description('status of each delivery, and redelivery');
+  const on =
+    <Args extends unknown[]>(prepare: (own: OptionValues, ...args: Args) => Work) =>
+    (...given: [...Args, OptionValues, Command]) => {
+      const options = given.at(-2) as OptionValues;
+      return access.run(options, prepare(ownOptions(options), ...(given.slice(0, -2) as Args)));
+    };
   const list = addListOptions(
     addPayloadFilter(addDeliveryFilters(deliveries.command('list').description('list deliveries, newest first'))),
   );
-  addServerOptions(
-    list,
-    ['deliveries list --status failed --since 2026-01-31', 'deliveries list --search hooks.example.com'],
-    OPERATOR_NOTE,
-  ).action(listDeliveries);
+  access
+    .addOptions(
+      list,
+      ['deliveries list --status failed --since 2026-01-31', 'deliveries list --search hooks.example.com'],
+      OPERATOR_NOTE,
+    )
+    .action(on(listDeliveries));
   const counts = addCountFilters(deliveries.command('counts').description('count deliveries in each state'));
-  addServerOptions(counts, ['deliveries counts --since 2026-01-31']).action(countDeliveries);
+  access.addOptions(counts, ['deliveries counts --since 2026-01-31']).action(on(countDeliveries));
   const show = deliveries
     .command('show')
     .description('show a delivery with its attempts')
     .argument('<deliveryId>', 'id of the delivery');
-  addServerOptions(show, [`deliveries show ${EXAMPLE_ID}`]).action(showDelivery);
+  access.addOptions(show, [`deliveries show ${EXAMPLE_ID}`]).action(on(showDelivery));
   const redeliver = addDeliveryFilters(
     deliveries.command('redeliver').description('send a delivery again, or all that match the filters'),
   )
     .argument('[deliveryId]', 'id of one delivery, instead of filters')
     .option('--dry-run', 'only count the deliveries')
     .option('--yes', 'send all, even if a first request to a failing endpoint fails');
-  addServerOptions(redeliver, [
-    `deliveries redeliver ${EXAMPLE_ID}`,
-    'deliveries redeliver --status failed --dry-run',
-  ]).action(redeliverOneOrMany);
+  access
+    .addOptions(redeliver, [`deliveries redeliver ${EXAMPLE_ID}`, 'deliveries redeliver --status failed --dry-run'])
+    .action(on(redeliverOneOrMany));
 }
 
-async function listDeliveries(options: OptionValues): Promise<void> {
-  const { client, json, own } = openSession(options);
-  const list = await client.deliveries.list(parseDeliveryOptions(deliveryListQuerySchema, own));
-  if (json) printJson(list);
-  else printDeliveries(list);
+function listDeliveries(own: OptionValues): Work {
+  const query = parseDeliveryOptions(deliveryListQuerySchema, own);
+  return async ({ client, json }) => {
+    const list = await client.deliveries.list(query);
+    if (json) printJson(list);
+    else printDeliveries(list);
+  };
 }
 
-async function countDeliveries(options: OptionValues): Promise<void> {
-  const { client, json, own } = openSession(options);
-  const counts = await client.deliveries.counts(parseDeliveryOptions(deliveryCountsQuerySchema, own));
-  if (json) printJson(counts);
-  else printDeliveryCounts(counts);
+function countDeliveries(own: OptionValues): Work {
+  const query = parseDeliveryOptions(deliveryCountsQuerySchema, own);
+  return async ({ client, json }) => {
+    const counts = await client.deliveries.counts(query);
+    if (json) printJson(counts);
+    else printDeliveryCounts(counts);
+  };
 }
 
-async function showDelivery(deliveryId: string, options: OptionValues): Promise<void> {
-  const { client, json } = openSession(options);
-  const delivery = await client.deliveries.get(deliveryId);
-  if (json) printJson(delivery);
-  else printDelivery(delivery);
+function showDelivery(_own: OptionValues, deliveryId: string): Work {
+  return async ({ client, json }) => {
+    const delivery = await client.deliveries.get(deliveryId);
+    if (json) printJson(delivery);
+    else printDelivery(delivery);
+  };
 }
 
-async function redeliverOneOrMany(deliveryId: string | undefined, options: OptionValues): Promise<void> {
-  const { client, json, own } = openSession(options);
-  const { dryRun, yes, ...filters } = own;
+function redeliverOneOrMany({ dryRun, yes, ...filters }: OptionValues, deliveryId: string | undefined): Work {
   const chosen = chooseDeliveries(deliveryId, filters);
   if (chosen.deliveryId === undefined) {
-    return redeliverMany(client, chosen.filter, { isDryRun: dryRun === true, isSure: yes === true, json });
+    return (session) => redeliverMany(session, chosen.filter, { isDryRun: dryRun === true, isSure: yes === true });
   }
-  if (dryRun) {
-    await client.deliveries.get(chosen.deliveryId);
-    return printRedeliveryCount(1, json);
-  }
-  const delivery = await client.deliveries.redeliver(chosen.deliveryId);
-  if (json) printJson(delivery);
-  else printLine(`${delivery.deliveryId} is queued to be sent again.`);
+  return async ({ client, json }) => {
+    if (dryRun) {
+      await client.deliveries.get(chosen.deliveryId);
+      return printRedeliveryCount(1, json);
+    }
+    const delivery = await client.deliveries.redeliver(chosen.deliveryId);
+    if (json) printJson(delivery);
+    else printLine(`${delivery.deliveryId} is queued to be sent again.`);
+  };
 }
 
-type Many = { readonly isDryRun: boolean; readonly isSure: boolean; readonly json: boolean };
+type Many = { readonly isDryRun: boolean; readonly isSure: boolean };
 
-async function redeliverMany(client: Paybell, filter: DeliveryFilter, { isDryRun, isSure, json }: Many): Promise<void> {
+async function redeliverMany(
+  { client, json, runTask }: Session,
+  filter: DeliveryFilter,
+  { isDryRun, isSure }: Many,
+): Promise<void> {
   if (isDryRun) return printRedeliveryCount((await client.deliveries.countRedelivering(filter)).totalResults, json);
-  if (!isSure) await tryFailingEndpoints(client, filter);
+  // On a store without a server, no one would send the first requests.
+  if (!isSure && runTask === undefined) await tryFailingEndpoints(client, filter);
   const { redeliveryId } = await client.deliveries.redeliverMatching(filter);
-  const redelivery = await watchRedelivery(() => client.deliveries.redelivery(redeliveryId), POLL_INTERVAL_MS);
+  await runTask?.(redeliveryId);
+  const redelivery = await watchRedelivery(() => client.deliveries.redelivery(redeliveryId));
   if (json) printJson(redelivery);
   else printRedelivery(redelivery);
   if (redelivery.sent < redelivery.queued) {
-    throw new CommandError('some deliveries were not sent yet; they stay queued, and the server will send them');
+    throw new CommandError('some deliveries were not sent yet; they stay queued, and a running server will send them');
   }
 }
 

@@ -2,38 +2,54 @@ import { type Command, Option } from 'commander';
 import { SECRET_FORMATS, type SecretFormat } from '../../domain/secret-forms.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { parseOverlapHours, printPublicKeys, printSecrets } from '../formats/secret-table.ts';
+import type { OptionValues } from '../options/list-options.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { prompt } from '../terminal/prompt.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { addServerOptions, openSession, type ServerOptions } from './session.ts';
+import { type Access, ON_SERVER } from './session.ts';
 
 const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store secrets`;
-const ROTATE = `${PAYBELL} secrets rotate`;
 
-export function addSecrets(program: Command): void {
+type Overlap = { readonly overlapHours: number };
+
+/** Returns the group, to which the operator's commands add one. */
+export function addSecrets(program: Command, access: Access = ON_SERVER): Command {
   const secrets = program.command('secrets').description('secrets that sign the requests to webhooks');
-  const show = secrets.command('show').description('show the active secrets and public keys, newest first');
-  addServerOptions(show, ['secrets show --json'], OPERATOR_NOTE).action(showSecrets);
-  const rotate = secrets
-    .command('rotate')
-    .description('create a new secret; the current ones keep signing too for the overlap')
-    .option(
+  const rotateCommand = `${access.prefix} secrets rotate`;
+  const overlapping = (command: Command, kept = 'secrets') =>
+    command.option(
       '--overlap-hours <n>',
-      'how long the current secrets keep signing',
+      `how long the current ${kept} keep signing`,
       parseOverlapHours,
       DEFAULT_OVERLAP_HOURS,
     );
-  addServerOptions(rotate, ['secrets rotate --overlap-hours 48']).action(rotateSecret);
+  const show = secrets.command('show').description('show the active secrets and public keys, newest first');
+  access
+    .addOptions(show, ['secrets show --json'], OPERATOR_NOTE)
+    .action((options) =>
+      access.run(options, async ({ client, json }) => printSecrets(await client.secrets.list(), json, rotateCommand)),
+    );
+  const rotate = secrets
+    .command('rotate')
+    .description('create a new secret; the current ones keep signing too for the overlap');
+  access
+    .addOptions(overlapping(rotate), ['secrets rotate --overlap-hours 48'])
+    .action(({ overlapHours, ...options }: Overlap & OptionValues) =>
+      access.run(options, async ({ client, json }) =>
+        printSecrets(await client.secrets.rotate({ overlapHours }), json, rotateCommand),
+      ),
+    );
   const rotateKey = secrets
     .command('rotate-key')
-    .description('create a new Ed25519 signing key; the current ones keep signing too for the overlap')
-    .option('--overlap-hours <n>', 'how long the current keys keep signing', parseOverlapHours, DEFAULT_OVERLAP_HOURS);
-  addServerOptions(rotateKey, ['secrets rotate-key --overlap-hours 48']).action(rotateSigningKey);
-  addImport(secrets);
-}
-
-function addImport(secrets: Command): void {
+    .description('create a new Ed25519 signing key; the current ones keep signing too for the overlap');
+  access
+    .addOptions(overlapping(rotateKey, 'keys'), ['secrets rotate-key --overlap-hours 48'])
+    .action(({ overlapHours, ...options }: Overlap & OptionValues) =>
+      access.run(options, async ({ client, json }) =>
+        printPublicKeys(await client.secrets.rotateSigningKey({ overlapHours }), json),
+      ),
+    );
   const bring = secrets
     .command('import')
     .description('make a secret of another service the newest one, so that receivers keep what they have')
@@ -43,39 +59,20 @@ function addImport(secrets: Command): void {
         '--format <format>',
         'what the secret is (default: whsec if it begins with whsec_, or else text)',
       ).choices(SECRET_FORMATS),
-    )
-    .option(
-      '--overlap-hours <n>',
-      'how long the current secrets keep signing',
-      parseOverlapHours,
-      DEFAULT_OVERLAP_HOURS,
     );
-  addServerOptions(bring, ['secrets import secret.txt', 'secrets import secret.txt --format hex']).action(importSecret);
+  access
+    .addOptions(overlapping(bring), ['secrets import secret.txt', 'secrets import secret.txt --format hex'])
+    .action((file: string | undefined, { overlapHours, format, ...options }: ImportOptions & OptionValues) =>
+      access.run(options, async ({ client, json }) => {
+        const secret = await readSecret(file);
+        const imported = await client.secrets.import({ secret, overlapHours, ...(format !== undefined && { format }) });
+        printSecrets(imported, json, rotateCommand);
+      }),
+    );
+  return secrets;
 }
 
-async function showSecrets(options: ServerOptions): Promise<void> {
-  const { client, json } = openSession(options);
-  printSecrets(await client.secrets.list(), json, ROTATE);
-}
-
-async function rotateSecret({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
-  const { client, json } = openSession(options);
-  printSecrets(await client.secrets.rotate({ overlapHours }), json, ROTATE);
-}
-
-async function rotateSigningKey({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
-  const { client, json } = openSession(options);
-  printPublicKeys(await client.secrets.rotateSigningKey({ overlapHours }), json);
-}
-
-type ImportOptions = ServerOptions & { overlapHours: number; format?: SecretFormat };
-
-async function importSecret(file: string | undefined, { overlapHours, format, ...options }: ImportOptions) {
-  const { client, json } = openSession(options);
-  const secret = await readSecret(file);
-  const imported = await client.secrets.import({ secret, overlapHours, ...(format !== undefined && { format }) });
-  printSecrets(imported, json, ROTATE);
-}
+type ImportOptions = Overlap & { readonly format?: SecretFormat };
 
 /** Never from an argument: every user of a machine can read the arguments of a process. */
 async function readSecret(file: string | undefined): Promise<string> {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Paybell } from '../../client/paybell.ts';
 import type { OptionValues } from '../options/list-options.ts';
 import { addExamples } from '../terminal/help.ts';
+import { PAYBELL } from '../terminal/invocation.ts';
 import { addConnectionOptions, type Connection, type ConnectionOptions, currentConnection } from './connection.ts';
 
 /** Fewer than the client's default, so that a user at the terminal soon sees that the server is down. */
@@ -12,6 +13,27 @@ export function clientFor({ url, entityId, apiKey, processor }: Connection): Pay
 }
 
 export type ServerOptions = ConnectionOptions & { json?: boolean };
+
+export type Session = {
+  readonly client: Paybell;
+  readonly json: boolean;
+  /** Runs the task of a redelivery in this process, which needs no server then. */
+  readonly runTask?: (redeliveryId: string) => Promise<void>;
+};
+
+/** The same commands work on a server and, for the operator, on the store itself. */
+export type Access = {
+  /** Adds the options that every command has, and its examples. */
+  readonly addOptions: (command: Command, examples: readonly string[], note?: string) => Command;
+  readonly run: (options: OptionValues, work: (session: Session) => Promise<void>) => Promise<void>;
+  /** The commands as a user writes them: `paybell secrets`, or `paybell store secrets`. */
+  readonly prefix: string;
+};
+
+/** The options that only this command has. */
+export function ownOptions({ server: _server, entity: _entity, profile: _profile, json: _json, ...own }: OptionValues) {
+  return own;
+}
 
 /** The client for the server that the options name, whether to print JSON, and the command's own options. */
 export function openSession(options: ServerOptions & OptionValues) {
@@ -30,3 +52,9 @@ export function addServerOptions(command: Command, examples: readonly string[], 
   addConnectionOptions(command);
   return addExamples(command, examples, note);
 }
+
+export const ON_SERVER: Access = {
+  addOptions: addServerOptions,
+  run: (options, work) => work(openSession(options)),
+  prefix: PAYBELL,
+};

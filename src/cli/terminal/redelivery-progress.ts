@@ -1,22 +1,18 @@
 import type { Redelivery } from '../../contract/deliveries.ts';
-import { CommandError } from './command-error.ts';
 import { Progress } from './progress.ts';
 
-const POLL_INTERVAL_MS = 200;
+/** Each poll is a request to the server. */
+const POLL_INTERVAL_MS = 1_000;
 /** The server sends the deliveries with or without this command, which stops watching when nothing has changed so long. */
 const STALLED_AFTER_MS = 15_000;
 
 /** Shows the progress of a bulk redelivery until all are sent, or until it stalls. */
-export async function watchRedelivery(
-  read: () => Promise<Redelivery | null>,
-  pollIntervalMs = POLL_INTERVAL_MS,
-): Promise<Redelivery> {
+export async function watchRedelivery(read: () => Promise<Redelivery>): Promise<Redelivery> {
   const progress = new Progress();
   let changedAtMs = performance.now();
   let lastState = '';
   for (;;) {
     const redelivery = await read();
-    if (redelivery === null) throw new CommandError('the redelivery no longer exists; was the store replaced?');
     const { status, queued, sent } = redelivery;
     progress.show(queued === 0 ? null : sent / queued, `${sent} of ${queued} sent`);
     const state = `${status} ${queued} ${sent}`;
@@ -27,6 +23,6 @@ export async function watchRedelivery(
       progress.clear();
       return redelivery;
     }
-    await Bun.sleep(pollIntervalMs);
+    await Bun.sleep(POLL_INTERVAL_MS);
   }
 }

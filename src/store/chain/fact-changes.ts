@@ -120,16 +120,8 @@ const revisionColumns = entityTable.pick(['entityId', 'revision']);
 /** The registry of each entity now. Changes that commit later have higher revisions, whichever transaction ends first. */
 async function readRevisions(queries: Queries, changes: readonly FactChange[]): Promise<Map<string, number>> {
   const ids = new Set(changes.map((change) => (change.change === 'seen' ? change.fact : change).entityId));
-  const revisions = new Map<string, number>();
-  for (const chunk of chunks([...ids])) {
-    const rows = await revisionColumns.all(
-      queries,
-      `select ${revisionColumns.list} from entities where id in ${valuesList(1, chunk.length)}`,
-      chunk,
-    );
-    for (const { entityId, revision } of rows) revisions.set(entityId, revision);
-  }
-  return revisions;
+  const rows = await revisionColumns.allIn(queries, 'from entities where id in', [], [...ids]);
+  return new Map(rows.map(({ entityId, revision }) => [entityId, revision]));
 }
 
 function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, { final }: Moment): FactRow {
@@ -180,40 +172,9 @@ function nameOf({ entityId, factId }: FactKey): string {
   return `${entityId} ${factId}`;
 }
 
-const NEW_FACT = factTable.bulkInsertion([
-  'entityId',
-  'factId',
-  'networkId',
-  'sourceId',
-  'state',
-  'revision',
-  'kind',
-  'isSilent',
-  'transactionHash',
-  'contract',
-  'blockNumber',
-  'blockHash',
-  'logIndex',
-  'transferId',
-  'agreementId',
-  'seenRevision',
-  'fields',
-  'votes',
-  'isDisputed',
-  'isPayment',
-  'isDust',
-  'payer',
-  'payee',
-  'token',
-  'amount',
-  'ruleAmount',
-  'blockS',
-  'invoiceId',
-  'invoiceBase',
-  'history',
-  'createdAtMs',
-  'changedAtMs',
-]);
+const NEW_FACT = factTable.bulkInsertion(
+  factTable.namesBut('lostAtHead', 'eventNo', 'askedAtMs', 'nextAskBlock', 'absences'),
+);
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 
@@ -293,17 +254,11 @@ function expectedAmount({ invoice }: FoundFact): string | null {
 }
 
 async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {
-  const found = new Map<string, FactRow>();
   const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
-  for (const chunk of chunks(distinct)) {
-    const rows = await factColumns.all(
-      queries,
-      `select ${factColumns.list} from facts where (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
-      chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
-    );
-    for (const row of rows) found.set(nameOf(row), row);
-  }
-  return found;
+  const from = 'from facts where (entity_id, id) in';
+  const named = distinct.map(({ entityId, factId }) => [entityId, factId]);
+  const rows = await factColumns.allIn(queries, from, [], named);
+  return new Map(rows.map((row) => [nameOf(row), row]));
 }
 
 /** Sent without waiting: a reorganisation changes a thousand facts in a step, whose round trips would take it past its deadline. */

@@ -142,6 +142,25 @@ export const sourceTable = new Table('sources', {
   dateCreated: integer('created_at'),
 });
 
+export const NEW_SOURCE = sourceTable.insertion([
+  'entityId',
+  'sourceId',
+  'networkId',
+  'contract',
+  'topic',
+  'topics',
+  'hash',
+  'definition',
+  'fromBlock',
+  'createdHead',
+  'deliverHistory',
+  'appliesFrom',
+  'name',
+  'bookPlace',
+  'isForInvoices',
+  'dateCreated',
+]);
+
 export const sourceAddressTable = new Table('source_addresses', {
   networkId: integer('network_id'),
   address: text('address'),

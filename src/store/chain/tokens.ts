@@ -1,7 +1,7 @@
 import { COIN_DECIMALS, NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import type { StatedToken } from '../../domain/chain/tokens.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { chunks } from '../database/sql.ts';
 import { tokenTable } from './tables.ts';
 
 /** The statements of tokens about themselves: asked once and kept. */
@@ -15,18 +15,11 @@ export async function readTokens(
   networkId: number,
   addresses: readonly string[],
 ): Promise<Map<string, StatedToken>> {
-  const known = new Map<string, StatedToken>();
+  const from = 'from chain_tokens where network_id = $1 and address in';
+  const rows = await knownColumns.allIn(queries, from, [networkId], addresses);
+  const known = new Map<string, StatedToken>(rows.map(({ address, ...token }) => [address, token]));
   // A coin states nothing, and no row has it.
   if (addresses.includes(NATIVE_TOKEN)) known.set(NATIVE_TOKEN, { decimals: COIN_DECIMALS, symbol: null });
-  for (const chunk of chunks(addresses)) {
-    const rows = await knownColumns.all(
-      queries,
-      `select ${knownColumns.list} from chain_tokens
-       where network_id = $1 and address in ${valuesList(1, chunk.length, 1)}`,
-      [networkId, ...chunk],
-    );
-    for (const { address, ...token } of rows) known.set(address, token);
-  }
   return known;
 }
 

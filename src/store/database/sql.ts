@@ -183,13 +183,6 @@ export class Columns<S extends Shape> {
       .join(', ');
   }
 
-  /** The property that is read from the column. */
-  propertyOf(column: string): keyof S {
-    const found = Object.entries(this.shape).find(([, { sql }]) => sql === column);
-    if (found === undefined) throw new TypeError(`no property is read from ${column}`);
-    return found[0];
-  }
-
   async all(queries: Pick<Queries, 'all'>, sql: string, params?: readonly SqlValue[]): Promise<Values<S>[]> {
     const rows = await queries.all<Record<string, SqlValue>>(sql, params);
     for (const row of rows) this.#decode(row);
@@ -200,6 +193,29 @@ export class Columns<S extends Shape> {
     const row = await queries.get<Record<string, SqlValue>>(sql, params);
     if (row !== undefined) this.#decode(row);
     return row as Values<S> | undefined;
+  }
+
+  /**
+   * The rows with these keys, read with as many statements as it takes. A key of several columns is an array. The text ends
+   * before the list of keys: `from webhooks where entity_id = $1 and id in`.
+   */
+  async allIn(
+    queries: Pick<Queries, 'all'>,
+    from: string,
+    params: readonly SqlValue[],
+    keys: readonly (SqlValue | readonly SqlValue[])[],
+    tail = '',
+  ): Promise<Values<S>[]> {
+    const found: Values<S>[] = [];
+    for (const chunk of chunks([...new Set(keys)])) {
+      const [first] = chunk;
+      const list = Array.isArray(first)
+        ? `(values ${valuesList(chunk.length, first.length, params.length)})`
+        : valuesList(1, chunk.length, params.length);
+      const values = [...params, ...(chunk.flat() as SqlValue[])];
+      found.push(...(await this.all(queries, `select ${this.list} ${from} ${list} ${tail}`, values)));
+    }
+    return found;
   }
 
   #decode(row: Record<string, unknown>): void {
@@ -229,6 +245,12 @@ export class Table<S extends Shape> extends Columns<S> {
 
   pick<Name extends keyof S>(names: readonly Name[]): Columns<Pick<S, Name>> {
     return new Columns(Object.fromEntries(names.map((name) => [name, this.shape[name]])) as Pick<S, Name>);
+  }
+
+  /** The names of all stored columns but these: in a new row, those that the database fills or a later step sets. */
+  namesBut<Name extends keyof S = never>(...but: readonly Name[]): Exclude<StoredName<S>, Name>[] {
+    const left = Object.entries(this.shape).filter(([name, { isStored }]) => isStored && !but.includes(name as Name));
+    return left.map(([name]) => name as Exclude<StoredName<S>, Name>);
   }
 
   /** The given conditions, joined by `and`. An undefined value sets no condition. */
@@ -302,7 +324,7 @@ function writeCondition(written: string[], column: string, parameters: Parameter
   if (condition === undefined) return;
   if (condition === null) written.push(`${column} is null`);
   else if (Array.isArray(condition)) written.push(`${column} in ${parameters.list(condition)}`);
-  else if (typeof condition === 'object') {
+  else if (typeof condition === 'object' && !(condition instanceof Uint8Array)) {
     const { from, before } = condition as Range;
     if (from !== undefined) written.push(`${column} >= ${parameters.bind(from)}`);
     if (before !== undefined) written.push(`${column} < ${parameters.bind(before)}`);

@@ -11,14 +11,14 @@ import {
 import { headersFrom } from '../../domain/endpoints/shown-headers.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
-import { type Database, type Dialect, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
+import { type Database, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, nullable, planForClaims, type RowOf, text } from '../database/sql.ts';
 import { readSource } from '../events/read.ts';
 import { countScope } from './list/count.ts';
 import { countByStatus } from './list/count-by-status.ts';
 import { readPageRows } from './list/page.ts';
 import { findInPayloads } from './list/payload.ts';
-import { type DeliveryRow, deliveryColumns, eventNoOf, IN_QUEUE, IN_RECORD, toDeliveries } from './list/rows.ts';
+import { type DeliveryRow, eventNoOf, queueColumns, recordColumns, toDeliveries } from './list/rows.ts';
 import { resolveScope, type Scope } from './list/scope.ts';
 import { readWaits } from './waits/read.ts';
 
@@ -28,7 +28,7 @@ export function listDeliveries(db: Database, entityId: string, query: DeliveryLi
   return longReadsOf(db, entityId).snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, query);
-    const { totalResults, rows, searched } = await readPage(queries, db.dialect, scope, query);
+    const { totalResults, rows, searched } = await readMatches(scope, query);
     const resolved = await toDeliveries(queries, db.dialect, entityKey(db.dialect, entityId), rows, nowMs);
     const waits = await readWaits({ queries, dialect: db.dialect, entityId, nowMs }, resolved);
     const deliveries = resolved.map((each) => ({ ...each, waitsFor: waits.get(each.deliveryId) ?? null }));
@@ -42,20 +42,14 @@ type Page = {
   readonly searched: DeliveryList['searched'];
 };
 
-async function readPage(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope | null,
-  query: DeliveryListQuery,
-): Promise<Page> {
-  const { payload, page, limit } = query;
-  const totalResults = scope === null ? 0 : await countScope(queries, dialect, scope);
+async function readMatches(scope: Scope | null, query: DeliveryListQuery): Promise<Page> {
+  const { payload } = query;
+  const totalResults = scope === null ? 0 : await countScope(scope);
   if (scope === null || totalResults === 0) {
     return { totalResults, rows: [], searched: payload === undefined ? null : { deliveries: 0, dateOldest: null } };
   }
-  if (payload !== undefined) return findInPayloads(queries, dialect, scope, { ...query, payload }, totalResults);
-  if ((page - 1) * limit >= totalResults) return { totalResults, rows: [], searched: null };
-  return { totalResults, rows: await readPageRows(queries, dialect, scope, query, totalResults), searched: null };
+  if (payload !== undefined) return findInPayloads(scope, { ...query, payload }, totalResults);
+  return { totalResults, rows: await readPageRows(scope, query, totalResults), searched: null };
 }
 
 /** Counts the deliveries in each status. */
@@ -66,20 +60,18 @@ export function countStatuses(
 ): Promise<DeliveryCounts> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {
     await planForClaims(queries, db.dialect);
-    const scope = await resolveScope(queries, db.dialect, entityId, filter);
-    return countByStatus(queries, db.dialect, scope);
+    return countByStatus(await resolveScope(queries, db.dialect, entityId, filter));
   });
 }
 
 /** The record of a delivery with one attempt carries it. */
 const recordedColumns = new Columns({
-  ...deliveryColumns.shape,
-  startedAtMs: nullable(integer('started_at_ms')),
-  durationMs: nullable(integer('duration_ms')),
-  response: nullable(text('response')),
+  ...recordColumns.shape,
+  startedAtMs: nullable(integer('d.started_at_ms')),
+  durationMs: nullable(integer('d.duration_ms')),
+  response: nullable(text('d.response')),
 });
 type Recorded = RowOf<typeof recordedColumns>;
-const ONLY_ATTEMPT = 'd.started_at_ms as "startedAtMs", d.duration_ms as "durationMs", d.response as response';
 
 /** Without the headers of requests, which are derived where they are shown. */
 export type StoredAttempt = Omit<Attempt, 'requestHeaders'>;
@@ -93,12 +85,10 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     const entity = entityKey(dialect, entityId);
     const key = [entity, dialect.bindUuid(hex)];
     const where = 'entity_id = $1 and id = $2';
-    const recorded = await recordedColumns.get(
-      queries,
-      `select ${IN_RECORD}, ${ONLY_ATTEMPT} from deliveries d where ${where}`,
-      key,
-    );
-    const row = recorded ?? (await deliveryColumns.get(queries, `select ${IN_QUEUE} from queue q where ${where}`, key));
+    const inRecord = `select ${recordedColumns.list} from deliveries d where ${where}`;
+    const inQueue = `select ${queueColumns.list} from queue q where ${where}`;
+    const recorded = await recordedColumns.get(queries, inRecord, key);
+    const row = recorded ?? (await queueColumns.get(queries, inQueue, key));
     if (row === undefined) return null;
     const nowMs = await readNowMs(queries, dialect);
     const [resolved] = await toDeliveries(queries, dialect, entity, [row], nowMs);

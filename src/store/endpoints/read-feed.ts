@@ -13,14 +13,7 @@ import {
   uuid,
   valuesList,
 } from '../database/sql.ts';
-import {
-  type DeliveryRow,
-  deliveryColumns,
-  eventNoOf,
-  IN_QUEUE,
-  IN_RECORD,
-  toDeliveries,
-} from '../deliveries/list/rows.ts';
+import { type DeliveryRow, eventNoOf, readRows, toDeliveries } from '../deliveries/list/rows.ts';
 import { ID_DIGITS } from './sequences.ts';
 
 /** Reading an endpoint's deliveries by their numbers. */
@@ -152,36 +145,15 @@ const REMOVED = {
   body: null,
 } as const;
 
-async function readRows(
-  queries: Queries,
-  { bindUuid }: Dialect,
-  entity: SqlUuid,
-  ids: readonly string[],
-): Promise<DeliveryRow[]> {
-  const parameters = [entity, ...ids.map((id) => bindUuid(id))];
-  const within = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
-  const recorded = await deliveryColumns.all(
-    queries,
-    `select ${IN_RECORD} from deliveries d where d.${within}`,
-    parameters,
-  );
-  const waiting = await deliveryColumns.all(queries, `select ${IN_QUEUE} from queue q where q.${within}`, parameters);
-  return [...recorded, ...waiting];
-}
-
 async function readBodies(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,
   rows: readonly DeliveryRow[],
 ): Promise<Map<string, string>> {
-  const numbers = [...new Set(rows.map((row) => eventNoOf(dialect, row)))];
-  if (numbers.length === 0) return new Map();
-  const events = await bodyColumns.all(
-    queries,
-    `select ${bodyColumns.list} from events where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)}`,
-    [entity, ...numbers.map((no) => dialect.bindUuid(no))],
-  );
+  const numbers = new Set(rows.map((row) => eventNoOf(dialect, row)));
+  const from = 'from events where entity_id = $1 and no in';
+  const events = await bodyColumns.allIn(queries, from, [entity], [...numbers].map(dialect.bindUuid));
   return new Map(events.map(({ no, body }) => [dialect.hexOf(no), body]));
 }
 

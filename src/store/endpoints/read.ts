@@ -2,7 +2,6 @@ import type { Endpoint, EndpointList, EndpointListQuery } from '../../contract/e
 import type { EndpointState } from '../../domain/endpoints/settings.ts';
 import { endpointId, endpointNo } from '../../domain/ids.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type SqlValue } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import {
   Columns,
   entityKey,
@@ -15,6 +14,7 @@ import {
   text,
 } from '../database/sql.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
+import { readPage } from '../list/page.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { type LastFailure, readLastFailures } from './last-failures.ts';
 import { openHeaders } from './request-headers.ts';

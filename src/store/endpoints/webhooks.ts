@@ -2,8 +2,8 @@ import type { EndpointWebhookList, EndpointWebhookQuery } from '../../contract/e
 import type { SuspendReason } from '../../domain/attempt.ts';
 import { endpointNo } from '../../domain/ids.ts';
 import { type Database, longReadsOf } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import { Columns, entityKey, integer, nullable, readInteger, seconds, text } from '../database/sql.ts';
+import { readPage } from '../list/page.ts';
 
 const webhookColumns = new Columns({
   webhookId: text('id'),

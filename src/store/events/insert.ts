@@ -1,6 +1,14 @@
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { Dialect, SqlUuid, SqlValue } from '../database/database.ts';
-import { awaitedChunks, entityKey, eventIdKey, powersOfTwo, subjectKey, textByRows, valuesList } from '../database/sql.ts';
+import {
+  awaitedChunks,
+  entityKey,
+  eventIdKey,
+  powersOfTwo,
+  subjectKey,
+  textByRows,
+  valuesList,
+} from '../database/sql.ts';
 import type { AcceptanceRun, Incoming } from './acceptance.ts';
 import { isNameOfNumber } from './event-ids.ts';
 

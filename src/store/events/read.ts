@@ -1,19 +1,9 @@
 import type { Event, EventListQuery } from '../../contract/deliveries.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
-import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import { findEventsOfTransaction } from '../chain/event-facts.ts';
-import {
-  type Database,
-  type Dialect,
-  longReadsOf,
-  type Queries,
-  type SqlInteger,
-  type SqlUuid,
-  type SqlValue,
-} from '../database/database.ts';
-import { requireLight } from '../database/paginate.ts';
+import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import {
   Columns,
   entityKey,
@@ -25,9 +15,11 @@ import {
   seconds,
   text,
   uuid,
-  valuesList,
 } from '../database/sql.ts';
 import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
+import { type Buckets, countByBuckets, findInBuckets } from '../list/buckets.ts';
+import { readWindow, requireNear, type Window, windowOf } from '../list/page.ts';
+import { eventCountTable } from '../tables.ts';
 import { findEventNo } from './event-ids.ts';
 import { findEventsAbout } from './subjects.ts';
 import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatchedAmong } from './unmatched.ts';
@@ -55,16 +47,15 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** The filter of a list. `nos` is set if the list contains only these events. */
-type Scope = {
-  entityId: string;
-  entity: SqlUuid;
-  nos: readonly string[] | null;
-  event: string | undefined;
-  networkId: number | undefined;
-  match: Match | undefined;
-  sinceMs: number | null;
-  untilMs: number | null;
+/** A filter, resolved for the table, with the connection of its list. `nos` is set if the list contains only these events. */
+type Scope = Pick<EventListQuery, 'event' | 'networkId'> & {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly entityId: string;
+  readonly nos: readonly string[] | null;
+  readonly match: Match | undefined;
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
 };
 
 export function listEvents(
@@ -77,25 +68,16 @@ export function listEvents(
     await queries.get(dialect.planForClaims);
     const nos = await findNamed(queries, dialect, entityId, query);
     if (nos?.length === 0) return { totalResults: 0, events: [] };
+    const { event, networkId, matched, since, until } = query;
     const scope: Scope = {
-      entityId,
-      entity: entityKey(dialect, entityId),
-      nos,
-      event: query.event,
-      networkId: query.networkId,
-      match: query.matched === undefined ? undefined : query.matched === 'true' ? 'matched' : 'unmatched',
-      sinceMs: query.since === undefined ? null : query.since * 1000,
-      untilMs: query.until === undefined ? null : query.until * 1000,
+      ...{ queries, dialect, entityId, nos, event, networkId },
+      match: matched === undefined ? undefined : matched === 'true' ? 'matched' : 'unmatched',
+      sinceMs: since === undefined ? null : since * 1000,
+      untilMs: until === undefined ? null : until * 1000,
     };
-    const totalResults = await countScope(queries, dialect, scope);
-    const offset = (query.page - 1) * query.limit;
-    if (offset >= totalResults) return { totalResults, events: [] };
-    const shown = await readNumbers(queries, dialect, scope, query, offset, totalResults);
-    if (query.limit > DEFAULT_LIMIT) {
-      const from = `from events where entity_id = $1 and no in ${valuesList(1, shown.length, 1)}`;
-      await requireLight(queries, 'octet_length(body)', from, [scope.entity, ...shown]);
-    }
-    return { totalResults, events: await readRows(queries, dialect, scope, shown) };
+    const totalResults = await countScope(scope);
+    const window = windowOf(query, totalResults);
+    return { totalResults, events: window === null ? [] : await readEvents(scope, window) };
   });
 }
 
@@ -104,54 +86,37 @@ async function findNamed(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
-  { eventId, q, since, transactionHash }: Pick<EventListQuery, 'eventId' | 'q' | 'since' | 'transactionHash'>,
+  { eventId, q, since, transactionHash }: EventListQuery,
 ): Promise<string[] | null> {
-  const found = q === undefined ? null : await findByText(queries, dialect, entityId, q, since);
-  const named = await keepTransaction(queries, dialect, entityId, transactionHash, found);
-  if (eventId === undefined) return named;
-  const no = await findEventNo(queries, dialect, entityId, eventId);
-  return no !== null && (named === null || named.includes(no)) ? [no] : [];
-}
-
-/** The given events as far as they are about a transaction; all its events if none are given. */
-async function keepTransaction(
-  queries: Queries,
-  dialect: Dialect,
-  entityId: string,
-  transactionHash: string | undefined,
-  nos: string[] | null,
-): Promise<string[] | null> {
-  if (transactionHash === undefined) return nos;
-  const events = await findEventsOfTransaction(queries, dialect, entityId, transactionHash);
-  return nos === null ? events : nos.filter((no) => events.includes(no));
-}
-
-/** The event with this id. If there is none, the events of the transfer or of the agreement with this id. */
-async function findByText(
-  queries: Queries,
-  dialect: Dialect,
-  entityId: string,
-  q: string,
-  since: number | undefined,
-): Promise<string[]> {
-  const no = await findEventNo(queries, dialect, entityId, q);
-  return no === null ? findEventsAbout(queries, dialect, entityKey(dialect, entityId), q, since) : [no];
+  const named: string[][] = [];
+  if (q !== undefined) {
+    // If no event has this id, the text is the id of a transfer or an agreement.
+    const no = await findEventNo(queries, dialect, entityId, q);
+    const entity = entityKey(dialect, entityId);
+    named.push(no === null ? await findEventsAbout(queries, dialect, entity, q, since) : [no]);
+  }
+  if (transactionHash !== undefined) {
+    named.push(await findEventsOfTransaction(queries, dialect, entityId, transactionHash));
+  }
+  if (eventId !== undefined) named.push([(await findEventNo(queries, dialect, entityId, eventId)) ?? []].flat());
+  const [first = null, ...others] = named;
+  return first?.filter((no) => others.every((nos) => nos.includes(no))) ?? null;
 }
 
 export async function readEvent(db: Database, entityId: string, eventId: string): Promise<Event | null> {
   const { dialect } = db;
   const no = await findEventNo(db, dialect, entityId, eventId);
   if (no === null) return null;
-  const [event = null] = await readRows(db, dialect, { entityId, entity: entityKey(dialect, entityId) }, [
-    dialect.bindUuid(no),
-  ]);
+  const from = 'from events where entity_id = $1 and no in';
+  const rows = await eventColumns.allIn(db, from, [entityKey(dialect, entityId)], [dialect.bindUuid(no)]);
+  const [event = null] = await toEvents(db, dialect, entityId, rows);
   return event;
 }
 
-function conditions(scope: Scope, dialect: Dialect, parameters: Parameters): string {
+function conditions(scope: Scope, parameters: Parameters): string {
+  const { dialect, entityId, nos, event, networkId, match, sinceMs, untilMs } = scope;
   const { bindUuid } = dialect;
-  const { entityId, entity, nos, event, networkId, match, sinceMs, untilMs } = scope;
-  const all = [`entity_id = ${parameters.bind(entity)}`];
+  const all = [`entity_id = ${parameters.bind(entityKey(dialect, entityId))}`];
   if (nos !== null) all.push(`no in ${parameters.list(nos.map(bindUuid))}`);
   if (sinceMs !== null) all.push(`no >= ${parameters.bind(bindUuid(firstHexAt(sinceMs)))}`);
   if (untilMs !== null) all.push(`no < ${parameters.bind(bindUuid(firstHexAt(untilMs)))}`);
@@ -161,10 +126,10 @@ function conditions(scope: Scope, dialect: Dialect, parameters: Parameters): str
   return all.join(' and ');
 }
 
-function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+function countRows(scope: Scope, tableOf: (parameters: Parameters) => string = () => 'events'): Promise<number> {
   const parameters = new Parameters();
-  const from = `from events where ${conditions(scope, dialect, parameters)}`;
-  return readInteger(queries, 'count(*)', from, parameters.values);
+  const from = `from ${tableOf(parameters)} where ${conditions(scope, parameters)}`;
+  return readInteger(scope.queries, 'count(*)', from, parameters.values);
 }
 
 /** Whether nothing but the match limits the list. */
@@ -176,159 +141,78 @@ function isWhole({ nos, event, networkId, sinceMs, untilMs }: Scope): boolean {
  * Counts the events without deliveries, along a counter or an index, and subtracts the few that may still get some. Checking each
  * event takes ten times as long.
  */
-async function countUnmatched(queries: Queries, dialect: Dialect, given: Scope): Promise<number> {
+async function countUnmatched(given: Scope): Promise<number> {
   const scope: Scope = { ...given, match: 'undelivered' };
-  const undelivered = isWhole(scope)
-    ? await countUndelivered(queries, scope.entity)
-    : await countRows(queries, dialect, scope);
+  const { queries, dialect, entityId } = scope;
+  const undelivered = await (isWhole(scope)
+    ? countUndelivered(queries, entityKey(dialect, entityId))
+    : countRows(scope));
   if (undelivered === 0) return 0;
-  const parameters = new Parameters();
-  const table = eventsThatFollow(dialect, scope.entityId, parameters);
-  const from = `from ${table} where ${conditions(scope, dialect, parameters)}`;
-  return undelivered - (await readInteger(queries, 'count(*)', from, parameters.values));
+  return undelivered - (await countRows(scope, (parameters) => eventsThatFollow(dialect, entityId, parameters)));
 }
 
-const LAST_BUCKET = 2 ** 31 - 1;
+const BUCKETS: Buckets<Scope> = {
+  bucketMs: EVENT_BUCKET_MS,
+  counters({ dialect, entityId, event, networkId }, first, end) {
+    const parameters = new Parameters();
+    const bucket = { from: first, before: end };
+    const where = eventCountTable.where(parameters, { entity: entityKey(dialect, entityId), bucket, event, networkId });
+    return [{ total: 'events', from: `from event_counts where ${where}`, parameters: parameters.values }];
+  },
+  countRows: (scope) => countRows(scope),
+  cut: (scope, range) => ({ ...scope, ...range }),
+};
 
-function wholeBuckets({ sinceMs, untilMs }: Scope): { first: number; end: number } {
-  return {
-    first: sinceMs === null ? 0 : Math.ceil(sinceMs / EVENT_BUCKET_MS),
-    end: untilMs === null ? LAST_BUCKET : Math.floor(untilMs / EVENT_BUCKET_MS),
-  };
-}
-
-async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  const { match, sinceMs, untilMs } = scope;
-  if (match === 'unmatched') return countUnmatched(queries, dialect, scope);
+async function countScope(scope: Scope): Promise<number> {
+  const { match, nos } = scope;
+  if (match === 'unmatched') return countUnmatched(scope);
   if (match === 'matched') {
-    const all = await countScope(queries, dialect, { ...scope, match: undefined });
-    return all - (await countUnmatched(queries, dialect, scope));
+    return (await countScope({ ...scope, match: undefined })) - (await countUnmatched(scope));
   }
-  const { first, end } = wholeBuckets(scope);
-  if (scope.nos !== null || first >= end) return countRows(queries, dialect, scope);
-  const row = await queries.get<{ total: SqlInteger | null }>(
-    ...bucketsText('sum(events) as total', scope, first, end),
-  );
-  let total = Number(row?.total ?? 0);
-  if (sinceMs !== null) total += await countRows(queries, dialect, { ...scope, untilMs: first * EVENT_BUCKET_MS });
-  if (untilMs !== null) total += await countRows(queries, dialect, { ...scope, sinceMs: end * EVENT_BUCKET_MS });
-  return total;
-}
-
-function bucketsText(columns: string, scope: Scope, first: number, end: number, tail = ''): [string, SqlValue[]] {
-  const parameters = new Parameters();
-  const all = [
-    `entity_id = ${parameters.bind(scope.entity)}`,
-    `bucket >= ${parameters.bind(first)}`,
-    `bucket < ${parameters.bind(end)}`,
-  ];
-  if (scope.event !== undefined) all.push(`event = ${parameters.bind(scope.event)}`);
-  if (scope.networkId !== undefined) all.push(`network_id = ${parameters.bind(scope.networkId)}`);
-  return [`select ${columns} from event_counts where ${all.join(' and ')} ${tail}`, parameters.values];
-}
-
-/** Skipping more than these takes too long for one request. */
-const MAX_SKIPPED = 25_000;
-
-/** From whichever end is nearer, and past whole hours of the counters. */
-async function readNumbers(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope,
-  { sortDir, limit }: Pick<EventListQuery, 'sortDir' | 'limit'>,
-  offset: number,
-  totalResults: number,
-): Promise<SqlUuid[]> {
-  const count = Math.min(limit, totalResults - offset);
-  const behind = totalResults - offset - count;
-  const isBackwards = behind < offset;
-  const direction = (sortDir === 'asc') !== isBackwards ? 'asc' : 'desc';
-  const window = { offset: isBackwards ? behind : offset, count };
-  const part = await findBuckets(queries, dialect, scope, window, direction);
-  if (part.offset > MAX_SKIPPED) throw new DomainError('page_too_deep', { limit: MAX_SKIPPED });
-  const parameters = new Parameters();
-  const where = conditions(part.scope, dialect, parameters);
-  const rows = await queries.all<{ no: SqlUuid }>(
-    `select no from events where ${where} order by no ${direction}
-     limit ${parameters.bind(count)} offset ${parameters.bind(part.offset)}`,
-    parameters.values,
-  );
-  const nos = rows.map(({ no }) => no);
-  return isBackwards ? nos.reverse() : nos;
+  return nos === null ? countByBuckets(scope.queries, BUCKETS, scope) : countRows(scope);
 }
 
 /** Up to here, a list without a filter is walked faster than its counters are read. */
 const NEAR = 1_000;
 
-/** Finds a page by the hourly counters. If a range of dates cuts an hour, the rows in that part are counted. */
-async function findBuckets(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope,
-  { offset, count }: { offset: number; count: number },
-  direction: 'asc' | 'desc',
-): Promise<{ scope: Scope; offset: number }> {
-  const { first, end } = wholeBuckets(scope);
-  const isEvery = scope.event === undefined && scope.networkId === undefined;
-  // The counters do not tell which events have matched.
-  if (scope.match !== undefined) return { scope, offset };
-  if (scope.nos !== null || first >= end || (isEvery && offset < NEAR)) return { scope, offset };
-  const isUp = direction === 'asc';
-  const from = (ms: number) => (isUp ? { sinceMs: ms } : { untilMs: ms });
-  const to = (ms: number) => (isUp ? { untilMs: ms } : { sinceMs: ms });
-  const startMs = (isUp ? first : end) * EVENT_BUCKET_MS;
-  const isCut = (isUp ? scope.sinceMs : scope.untilMs) !== null;
-  const atEdge = isCut ? await countRows(queries, dialect, { ...scope, ...to(startMs) }) : 0;
-  if (offset < atEdge) return { scope, offset };
-  const tail = `group by bucket order by bucket ${direction}`;
-  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(
-    ...bucketsText('bucket, sum(events) as total', scope, first, end, tail),
-  );
-  let before = atEdge;
-  let part: { scope: Scope; offset: number } | null = null;
-  for (const row of rows) {
-    const [lowMs, highMs] = [0, 1].map((step) => (Number(row.bucket) + step) * EVENT_BUCKET_MS) as [number, number];
-    const total = Number(row.total);
-    if (part === null && offset < before + total) {
-      part = { scope: { ...scope, ...from(isUp ? lowMs : highMs) }, offset: offset - before };
-    }
-    before += total;
-    if (part !== null && offset + count <= before) {
-      return { ...part, scope: { ...part.scope, ...to(isUp ? highMs : lowMs) } };
-    }
-  }
-  return part ?? { scope: { ...scope, ...from((isUp ? end : first) * EVENT_BUCKET_MS) }, offset: offset - before };
+const EVENTS = {
+  table: 'events',
+  columns: eventColumns,
+  order: ['no'],
+  keys: { name: 'no', from: 0 },
+  size: { bytes: 'octet_length(body)', fits: DEFAULT_LIMIT },
+} as const;
+
+/** The page that the window finds, past whole hours of the counters. These do not tell which events have matched. */
+async function readEvents(scope: Scope, window: Window): Promise<Event[]> {
+  const { queries, dialect, entityId, match, nos, event, networkId } = scope;
+  const isNear = event === undefined && networkId === undefined && window.skip < NEAR;
+  const isCounted = match === undefined && nos === null && !isNear;
+  const part = isCounted ? await findInBuckets(queries, BUCKETS, scope, window) : { scope, skip: window.skip };
+  requireNear(part.skip);
+  const parameters = new Parameters();
+  const source = { ...EVENTS, where: conditions(part.scope, parameters), parameters: parameters.values };
+  const rows = await readWindow(queries, source, { ...window, skip: part.skip });
+  return toEvents(queries, dialect, entityId, rows);
 }
 
-async function readRows(
+async function toEvents(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,
-  { entityId, entity }: Pick<Scope, 'entityId' | 'entity'>,
-  nos: readonly SqlUuid[],
+  entityId: string,
+  rows: readonly EventRow[],
 ): Promise<Event[]> {
-  if (nos.length === 0) return [];
-  const rows = await eventColumns.all(
-    queries,
-    `select ${eventColumns.list} from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
-    [entity, ...nos],
-  );
-  const byNo = new Map(rows.map((row) => [dialect.hexOf(row.no), row]));
   const undelivered = rows.filter(({ deliveries }) => deliveries === 0).map(({ no }) => no);
   const unmatched = await unmatchedAmong(queries, dialect, entityId, undelivered);
-  return nos.flatMap((no) => {
-    const hex = dialect.hexOf(no);
-    const row = byNo.get(hex);
-    return row === undefined ? [] : [toEvent(dialect, row, !unmatched.has(hex))];
+  return rows.map(({ no, eventId, retractedByNo, retractedById, ...event }) => {
+    const [hex, retractionHex] = [dialect.hexOf(no), retractedByNo && dialect.hexOf(retractedByNo)];
+    return {
+      eventId: eventId ?? `evt_${hex}`,
+      ...event,
+      matched: !unmatched.has(hex),
+      retractedBy: retractionHex && (retractedById ?? `evt_${retractionHex}`),
+    };
   });
-}
-
-function toEvent(
-  { hexOf }: Dialect,
-  { no, eventId, retractedByNo, retractedById, ...event }: EventRow,
-  matched: boolean,
-): Event {
-  const retractedBy = retractedByNo === null ? null : (retractedById ?? `evt_${hexOf(retractedByNo)}`);
-  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event, matched, retractedBy };
 }
 
 const sourceColumns = new Columns({

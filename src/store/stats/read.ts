@@ -9,17 +9,7 @@ import {
   wholeHours,
 } from '../../domain/stats.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type Reads } from '../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  type RowOf,
-  readInteger,
-  text,
-  textByRows,
-  valuesList,
-} from '../database/sql.ts';
+import { Columns, chunks, entityKey, integer, type RowOf, readInteger, text, textByRows } from '../database/sql.ts';
 import { statsTable } from '../tables.ts';
 import { type DestinationState, QUIET, rankOf, readDestinationStates } from './destination-states.ts';
 
@@ -94,15 +84,9 @@ async function readIntervals(
   starts: readonly number[],
 ): Promise<Map<number, Tally>> {
   const intervals = new Map<number, Tally>();
-  for (const chunk of chunks(starts)) {
-    const rows = await INTERVAL.all(
-      reads,
-      `select ${INTERVAL.list} from interval_stats
-       where entity_id = $1 and seconds = $2 and destination = $3 and start_s in ${valuesList(1, chunk.length, 3)}`,
-      [entity, seconds, destination, ...chunk],
-    );
-    for (const { startS, counts } of rows) intervals.set(startS, addCounts(new Map(), counts));
-  }
+  const from = 'from interval_stats where entity_id = $1 and seconds = $2 and destination = $3 and start_s in';
+  const rows = await INTERVAL.allIn(reads, from, [entity, seconds, destination], starts);
+  for (const { startS, counts } of rows) intervals.set(startS, addCounts(new Map(), counts));
   return intervals;
 }
 

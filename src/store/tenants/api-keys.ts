@@ -1,24 +1,15 @@
 import { type ApiKey, type ApiKeyListQuery, apiKeySchema } from '../../contract/admin.ts';
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/keys/api-keys.ts';
 import { type Database, longReadsOf, type Queries } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
+import { readPage } from '../list/page.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { apiKeyTable } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
 
-const NEW_KEY = apiKeyTable.insertion([
-  'entityId',
-  'keyId',
-  'keyHash',
-  'lastFour',
-  'name',
-  'permissions',
-  'dateCreated',
-  'dateExpires',
-]);
+const NEW_KEY = apiKeyTable.insertion(apiKeyTable.namesBut('dateRevoked', 'dateLastUsed'));
 
 /** Only the return value has the key itself; the store keeps its hash. */
 export async function createApiKey(

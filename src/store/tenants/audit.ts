@@ -1,23 +1,14 @@
 import { type AuditAction, type AuditEntry, type AuditListQuery, auditEntrySchema } from '../../contract/audit.ts';
 import { type Database, longReadsOf, type Queries } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
+import { readPage } from '../list/page.ts';
 import { newId } from '../new-id.ts';
 import { auditTable } from '../tables.ts';
 
 /** The actor of a change and its time: every function that changes anything takes one. */
 export type Change = { actor: string; nowS: number };
 
-const NEW_ENTRY = auditTable.insertion([
-  'entityId',
-  'auditId',
-  'actor',
-  'action',
-  'target',
-  'before',
-  'after',
-  'dateCreated',
-]);
+const NEW_ENTRY = auditTable.insertion(auditTable.namesBut());
 
 type Fields = NonNullable<AuditEntry['after']>;
 export type AuditRecord = { action: AuditAction; target: string; before?: Fields; after?: Fields };
@@ -66,7 +57,7 @@ export async function listAudit(
     where,
     order,
     parameters: parameters.values,
-    rowBytes: ENTRY_BYTES,
+    size: { bytes: ENTRY_BYTES, fits: 1 },
   };
   const { totalResults, rows: audit } = await readPage(longReadsOf(db, entityId), source, query);
   return { totalResults, audit };

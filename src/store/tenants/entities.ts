@@ -1,7 +1,7 @@
 import { type Entity, type EntityListQuery, entitySchema } from '../../contract/admin.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { readPage } from '../database/paginate.ts';
 import { Columns, integer, nullable, Parameters, text } from '../database/sql.ts';
+import { readPage } from '../list/page.ts';
 import { newId } from '../new-id.ts';
 import { entityTable, REVISION } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';

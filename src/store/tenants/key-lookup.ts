@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Database } from '../database/database.ts';
-import { Columns, chunks, integer, Parameters, text } from '../database/sql.ts';
+import { Columns, chunks, integer, text } from '../database/sql.ts';
 import { REVISION } from '../tables.ts';
 
 /** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
@@ -101,21 +101,12 @@ async function findKeyHolders(
   keyHashes: readonly string[],
   nowS: number,
 ): Promise<Map<string, KeyHolder>> {
-  const holders = new Map<string, KeyHolder>();
-  for (const chunk of chunks(keyHashes)) {
-    const parameters = new Parameters(nowS);
-    const rows = await HOLDER.all(
-      db,
-      `select ${HOLDER.list} from api_keys k join entities e on e.id = k.entity_id
-       where k.key_hash in ${parameters.list(chunk)} and k.revoked_at is null
-         and (k.expires_at is null or k.expires_at > $1)`,
-      parameters.values,
-    );
-    for (const { keyHash, keyId, entityId, permissions, revision } of rows) {
-      holders.set(keyHash, { keyId, entityId, permissions: permissionsIn(permissions), revision });
-    }
-  }
-  return holders;
+  const from = 'from api_keys k join entities e on e.id = k.entity_id where k.key_hash in';
+  const isInForce = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > $1)';
+  const rows = await HOLDER.allIn(db, from, [nowS], keyHashes, isInForce);
+  return new Map(
+    rows.map(({ keyHash, permissions, ...key }) => [keyHash, { ...key, permissions: permissionsIn(permissions) }]),
+  );
 }
 
 /** There are few combinations, and most keys have the same one, so each set is built once. */

@@ -94,23 +94,16 @@ export async function readFilters(
   return found;
 }
 
+const TEXT = filterTable.pick(['hash', 'filter']);
+
 /** By hash, without filters that were removed since. */
 export async function readFilterTexts(
   queries: Pick<Queries, 'all'>,
   entityId: string,
   hashes: readonly string[],
 ): Promise<Map<string, string>> {
-  const texts = new Map<string, string>();
-  for (const chunk of chunks(hashes)) {
-    const parameters = new Parameters();
-    const where = filterTable.where(parameters, { entityId, hash: chunk });
-    const rows = await queries.all<{ hash: string; filter: string }>(
-      `select hash, filter from payload_filters where ${where}`,
-      parameters.values,
-    );
-    for (const { hash, filter } of rows) texts.set(hash, filter);
-  }
-  return texts;
+  const rows = await TEXT.allIn(queries, 'from payload_filters where entity_id = $1 and hash in', [entityId], hashes);
+  return new Map(rows.map(({ hash, filter }) => [hash, filter]));
 }
 
 /** Stored filters were checked before. */

@@ -12,7 +12,7 @@ import {
   sortBatch,
 } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { Columns, chunks, integer, nullable, Parameters, readInteger, text, valuesList } from '../database/sql.ts';
+import { Columns, chunks, integer, nullable, readInteger, text, valuesList } from '../database/sql.ts';
 import { repeatIfHeadChanged } from '../deliveries/heads.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { importSettings, type NumberedEndpoint, type StoredEndpoints } from '../endpoints/transfer.ts';
@@ -91,15 +91,12 @@ export async function readStored(
   };
 }
 
+const ID = webhookTable.pick(['webhookId']);
+
 async function findIds(queries: Queries, entityId: string, batch: readonly NumberedWebhook[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (const chunk of chunks(batch.flatMap(({ webhookId }) => webhookId ?? []))) {
-    const parameters = new Parameters();
-    const where = webhookTable.where(parameters, { entityId, webhookId: chunk });
-    const rows = await queries.all<{ id: string }>(`select id from webhooks where ${where}`, parameters.values);
-    for (const { id } of rows) found.add(id);
-  }
-  return found;
+  const given = batch.flatMap(({ webhookId }) => webhookId ?? []);
+  const rows = await ID.allIn(queries, 'from webhooks where entity_id = $1 and id in', [entityId], given);
+  return new Set(rows.map(({ webhookId }) => webhookId));
 }
 
 const REGISTRATION = new Columns({

@@ -1,6 +1,7 @@
 import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
 import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
+import { readWindow, windowOf } from '../list/page.ts';
 import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
 
 /**
@@ -34,7 +35,7 @@ export async function readWebhookList(
   entityId: string,
   query: WebhookListQuery,
 ): Promise<ListAtRevision> {
-  const plan = (queries: Queries) => planList({ queries, dialect: db.dialect, entityId, query });
+  const plan = (queries: Queries) => planList(queries, db.dialect, entityId, query);
   const short = await db.snapshot(async (queries) => {
     const { entries, read } = await plan(queries);
     return entries > ENTRIES_OF_SHORT_READ ? null : read();
@@ -45,45 +46,45 @@ export async function readWebhookList(
 /** The index entries that have to be walked past, and how to read the list. */
 type ListPlan = { entries: number; read: () => Promise<ListAtRevision> };
 
-/** A list query with its connection. */
-type Reading = {
-  readonly queries: Queries;
-  readonly dialect: Dialect;
-  readonly entityId: string;
-  readonly query: WebhookListQuery;
-};
-
-async function planList(reading: Reading): Promise<ListPlan> {
-  const { queries, entityId, query } = reading;
+async function planList(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  query: WebhookListQuery,
+): Promise<ListPlan> {
+  const { webhookId, networkId, event, page, sortBy } = query;
   const { revision, total: totalResults } = await countAtRevision(queries, entityId, query);
-  const { webhookId, page, limit } = query;
-  if (webhookId !== undefined)
-    return { entries: 1, read: async () => ({ revision, list: await findOne(queries, entityId, query) }) };
-  const offset = (page - 1) * limit;
-  if (offset >= totalResults)
-    return { entries: 0, read: async () => ({ revision, list: { totalResults, webhooks: [] } }) };
-  const window = { offset, count: Math.min(limit, totalResults - offset), totalResults };
-  return {
-    entries: Math.min(offset, totalResults - offset - window.count) + window.count,
-    read: async () => ({ revision, list: { totalResults, webhooks: await walk(reading, window) } }),
+  const parameters = new Parameters();
+  const where = webhookTable.where(parameters, { entityId, webhookId, networkId, event });
+  if (webhookId !== undefined) {
+    // At most one webhook has the id, so the row itself is the total.
+    const read = async () => {
+      const sql = `select ${SHOWN_WEBHOOK.list} from webhooks where ${where}`;
+      const webhooks = await SHOWN_WEBHOOK.all(queries, sql, parameters.values);
+      return { revision, list: { totalResults: webhooks.length, webhooks: page === 1 ? webhooks : [] } };
+    };
+    return { entries: 1, read };
+  }
+  const window = windowOf(query, totalResults);
+  if (window === null) return { entries: 0, read: async () => ({ revision, list: { totalResults, webhooks: [] } }) };
+  const { order, key } = ORDERS[sortBy];
+  const source = {
+    table: 'webhooks',
+    index: dialect.byIndex(indexOf(query)),
+    columns: SEQUENCED_WEBHOOK,
+    where,
+    order,
+    parameters: parameters.values,
+    keys: { name: key, from: DEEP },
   };
+  const read = async () => {
+    const webhooks = (await readWindow(queries, source, window)).map(withoutSequence);
+    return { revision, list: { totalResults, webhooks } };
+  };
+  return { entries: window.skip + window.count, read };
 }
 
 type Filter = Pick<WebhookListQuery, 'networkId' | 'event'>;
-type Window = { offset: number; count: number; totalResults: number };
-
-/** At most one webhook has the id, so the row itself is the total. */
-async function findOne(
-  queries: Queries,
-  entityId: string,
-  { webhookId, networkId, event, page }: WebhookListQuery,
-): Promise<WebhookList> {
-  const parameters = new Parameters();
-  const where = webhookTable.where(parameters, { entityId, webhookId, networkId, event });
-  const sql = `select ${SHOWN_WEBHOOK.list} from webhooks where ${where}`;
-  const webhooks = await SHOWN_WEBHOOK.all(queries, sql, parameters.values);
-  return { totalResults: webhooks.length, webhooks: page === 1 ? webhooks : [] };
-}
 
 export async function countMatches(queries: Pick<Queries, 'get'>, entityId: string, filter: Filter): Promise<number> {
   return (await countAtRevision(queries, entityId, filter)).total;
@@ -111,7 +112,7 @@ export async function countAtRevision(
 /** The columns of each sort order, the one that identifies a row along its indexes, and the index of each filter. */
 const ORDERS = {
   dateCreated: {
-    columns: ['created_seq'],
+    order: ['created_seq'],
     key: 'createdSeq',
     indexes: {
       none: 'webhooks_by_creation',
@@ -120,82 +121,17 @@ const ORDERS = {
     },
   },
   postUrl: {
-    columns: ['post_url', 'id'],
+    order: ['post_url', 'id'],
     key: 'webhookId',
     indexes: { none: 'webhooks_by_url', network: 'webhooks_by_network_url', event: 'webhooks_by_event_url' },
   },
 } as const;
 
+/** From here on, reading the rows that a page skips costs more than reading keys and rows in two statements. */
+const DEEP = 200;
+
 /** With both, the network is the better one to go by: it has few webhooks of other events. */
 function indexOf({ networkId, event, sortBy }: WebhookListQuery): string {
   const { none, network, event: ofEvent } = ORDERS[sortBy].indexes;
   return networkId !== undefined ? network : event !== undefined ? ofEvent : none;
-}
-
-type Direction = WebhookListQuery['sortDir'];
-
-function orderBy(sortBy: WebhookListQuery['sortBy'], direction: Direction): string {
-  return ORDERS[sortBy].columns.map((column) => `${column} ${direction}`).join(', ');
-}
-
-/** Up to here, reading the rows that a page skips costs less than reading keys and rows in two statements. */
-const SHALLOW = 200;
-
-async function walk(reading: Reading, { offset, count, totalResults }: Window): Promise<Webhook[]> {
-  const behind = totalResults - offset - count;
-  const backwards = behind < offset;
-  const direction = (reading.query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
-  const skip = backwards ? behind : offset;
-  const read = skip <= SHALLOW ? walkRows : walkKeys;
-  const webhooks = await read(reading, { direction, skip, count });
-  return backwards ? webhooks.reverse() : webhooks;
-}
-
-type Walk = { direction: Direction; skip: number; count: number };
-
-function walkRows(
-  { queries, dialect, entityId, query }: Reading,
-  { direction, skip, count }: Walk,
-): Promise<Webhook[]> {
-  const { networkId, event, sortBy } = query;
-  const parameters = new Parameters();
-  const where = webhookTable.where(parameters, { entityId, networkId, event });
-  return SHOWN_WEBHOOK.all(
-    queries,
-    `select ${SHOWN_WEBHOOK.list} from webhooks ${dialect.byIndex(indexOf(query))} where ${where}
-     order by ${orderBy(sortBy, direction)} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
-    parameters.values,
-  );
-}
-
-/**
- * Reads keys along the index alone, and then the rows of those keys, so that a deep page reads no row that it skips.
- * The keys and the rows are two statements. In one statement, SQLite read all rows. PostgreSQL ran the part for the keys once
- * for each row if its statistics were old: 0.8 s for a page of 3,000.
- */
-async function walkKeys(
-  { queries, dialect, entityId, query }: Reading,
-  { direction, skip, count }: Walk,
-): Promise<Webhook[]> {
-  const { networkId, event, sortBy } = query;
-  const { key } = ORDERS[sortBy];
-  const keyColumn = webhookTable.pick([key]);
-  const along = new Parameters();
-  const where = webhookTable.where(along, { entityId, networkId, event });
-  const found = await keyColumn.all(
-    queries,
-    `select ${keyColumn.list} from webhooks ${dialect.byIndex(indexOf(query))} where ${where}
-     order by ${orderBy(sortBy, direction)} limit ${along.bind(count)} offset ${along.bind(skip)}`,
-    along.values,
-  );
-  const keys = found.map((row) => row[key]);
-  const parameters = new Parameters(entityId);
-  const rows = await SEQUENCED_WEBHOOK.all(
-    queries,
-    `select ${SEQUENCED_WEBHOOK.list} from webhooks
-     where entity_id = $1 and ${webhookTable.columnOf(key)} in ${parameters.list(keys)}`,
-    parameters.values,
-  );
-  const byKey = new Map<string | number, RowOf<typeof SEQUENCED_WEBHOOK>>(rows.map((row) => [row[key], row]));
-  return keys.flatMap((each) => byKey.get(each) ?? []).map(withoutSequence);
 }

@@ -56,17 +56,11 @@ async function readFinalities(
   entityId: string,
   webhookIds: readonly string[],
 ): Promise<StoredFinality[]> {
-  const found: StoredFinality[] = [];
-  for (const chunk of chunks(webhookIds)) {
-    const parameters = new Parameters();
-    const where = webhookTable.where(parameters, { entityId, webhookId: chunk });
-    const rows = await STORED.all(queries, `select ${STORED.list} from webhooks where ${where}`, parameters.values);
-    for (const { webhookId, event, finality } of rows) {
-      const asked = finality === null ? null : webhookFinalityOf(finality);
-      found.push({ webhookId, event, finality: effectiveFinality(event, asked) });
-    }
-  }
-  return found;
+  const rows = await STORED.allIn(queries, 'from webhooks where entity_id = $1 and id in', [entityId], webhookIds);
+  return rows.map(({ webhookId, event, finality }) => {
+    const asked = finality === null ? null : webhookFinalityOf(finality);
+    return { webhookId, event, finality: effectiveFinality(event, asked) };
+  });
 }
 
 export async function assignFinality(

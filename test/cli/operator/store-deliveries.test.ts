@@ -1,5 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
+import {
+  deliveryDetailSchema,
+  deliveryListSchema,
+  deliverySchema,
+  redeliverySchema,
+} from '../../../src/contract/deliveries.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -111,8 +116,9 @@ onSuiteEngine('paybell store deliveries', (store) => {
 
   test('redeliver of one queues it', async () => {
     const { exitCode, stdout } = await deliveries('redeliver', ids[0] ?? '');
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${ids[0]} is queued; a running server sends it.\n` });
-    expect((await deliveries('redeliver', ids[0] ?? '', '--json')).stdout).toBe(`{"deliveryId":"${ids[0]}"}\n`);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${ids[0]} is queued to be sent again.\n` });
+    const { stdout: json } = await deliveries('redeliver', ids[0] ?? '', '--json');
+    expect(deliverySchema.parse(JSON.parse(json)).deliveryId).toBe(ids[0] ?? '');
     expect(await owed()).toEqual([2, 0, 0]);
   });
 
@@ -122,7 +128,7 @@ onSuiteEngine('paybell store deliveries', (store) => {
       ['redeliver', 'dlv_none', '--dry-run'],
     ]) {
       const { exitCode, stderr } = await deliveries(args[0] ?? '', ...args.slice(1));
-      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('there is no delivery dlv_none')]);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('There is no delivery with this id')]);
     }
     const noEntity = await paybell(['store', 'deliveries', 'list', '--entity', 'ent_none']);
     expect([noEntity.exitCode, noEntity.stderr]).toEqual([1, expect.stringContaining('ent_none')]);

@@ -34,6 +34,9 @@ onSuiteEngine('paybell store secrets', (store) => {
     expect(secrets).toHaveLength(2);
     expect(secrets[0].dateExpires).toBeNull();
     expect(secrets[1].dateExpires).toBe(secrets[0].dateCreated + 3_600);
+    const audit = ['audit', '--entity', tenant.entityId, '--action', 'secret.rotated', '--json'];
+    const entries = JSON.parse((await withKey(TEST_SECRET_KEY)(audit)).stdout).audit;
+    expect(entries.map(({ actor }: { actor: string }) => actor)).toEqual(['operator:cli']);
   });
 
   test('rotate-key lists the new public key first and the old one with its end, and nothing that signs', async () => {

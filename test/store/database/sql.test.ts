@@ -72,7 +72,6 @@ test('a list of columns names each property, with the prefix of its table', () =
   expect(picked.list).toBe('id as "noteId", size as "size"');
   expect(picked.of('n.')).toBe('n.id as "noteId", n.size as "size"');
   expect(picked.names).toBe('id, size');
-  expect(picked.propertyOf('id')).toBe('noteId');
 });
 
 onEveryEngine('rows', (store) => {

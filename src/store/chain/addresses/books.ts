@@ -1,6 +1,5 @@
 import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
 import type { Queries } from '../../database/database.ts';
-import { chunks, valuesList } from '../../database/sql.ts';
 import { sourceAddressTable } from '../tables.ts';
 import { type Addresses, AddressSet, addressIn, type Book } from './address-set.ts';
 
@@ -153,17 +152,8 @@ export async function findEntries(
   networkId: number,
   addresses: readonly string[],
 ): Promise<BookEntry[]> {
-  const found: BookEntry[] = [];
-  for (const chunk of chunks(addresses)) {
-    const rows = await entryColumns.all(
-      queries,
-      `select ${entryColumns.list} from source_addresses
-       where network_id = $1 and address in ${valuesList(1, chunk.length, 1)}`,
-      [networkId, ...chunk],
-    );
-    found.push(...rows);
-  }
-  return found;
+  const from = 'from source_addresses where network_id = $1 and address in';
+  return entryColumns.allIn(queries, from, [networkId], addresses);
 }
 
 /**

@@ -44,17 +44,7 @@ export type LockedBook = {
 const rowColumns = sourceAddressTable.pick(['address', 'agreementId', 'reference', 'fromBlock', 'untilBlock']);
 type Row = RowOf<typeof rowColumns>;
 
-const NEW_ADDRESS = sourceAddressTable.bulkInsertion([
-  'networkId',
-  'address',
-  'entityId',
-  'sourceId',
-  'agreementId',
-  'reference',
-  'fromBlock',
-  'revision',
-  'dateCreated',
-]);
+const NEW_ADDRESS = sourceAddressTable.bulkInsertion(sourceAddressTable.namesBut('untilBlock'));
 
 /**
  * Adds addresses in lower case, each once in the list. An address that is in the book gets the new agreement and reference. A
@@ -211,17 +201,10 @@ async function readRows(
   { networkId, entityId, sourceId }: LockedBook['source'],
   addresses: readonly Pick<NewAddress, 'address'>[],
 ): Promise<ReadonlyMap<string, Row>> {
-  const found = new Map<string, Row>();
-  for (const chunk of chunks(addresses.map(({ address }) => address))) {
-    const rows = await rowColumns.all(
-      queries,
-      `select ${rowColumns.list} from source_addresses where network_id = $1 and entity_id = $2 and source_id = $3
-         and address in ${valuesList(1, chunk.length, 3)}`,
-      [networkId, entityId, sourceId, ...chunk],
-    );
-    for (const row of rows) found.set(row.address, row);
-  }
-  return found;
+  const from = 'from source_addresses where network_id = $1 and entity_id = $2 and source_id = $3 and address in';
+  const keys = addresses.map(({ address }) => address);
+  const rows = await rowColumns.allIn(queries, from, [networkId, entityId, sourceId], keys);
+  return new Map(rows.map((row) => [row.address, row]));
 }
 
 /** Removed addresses count until their rows are gone: otherwise a loop of adding and removing would fill the table. */

@@ -1,8 +1,8 @@
 import type { AddressList, AddressListQuery } from '../../../contract/chain/addresses.ts';
 import { storedAddress } from '../../../domain/chain/families/families.ts';
 import { type Database, longReadsOf } from '../../database/database.ts';
-import { readPage } from '../../database/paginate.ts';
 import { Parameters } from '../../database/sql.ts';
+import { readPage } from '../../list/page.ts';
 import { sourceAddressTable } from '../tables.ts';
 
 const shownColumns = sourceAddressTable.pick(['address', 'agreementId', 'reference', 'fromBlock', 'dateCreated']);

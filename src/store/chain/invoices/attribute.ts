@@ -1,7 +1,7 @@
 import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
 import { isDustFor } from '../../../domain/chain/invoices/invoice-state.ts';
-import type { Queries, SqlValue } from '../../database/database.ts';
-import { chunks, type RowOf, valuesList } from '../../database/sql.ts';
+import type { Queries } from '../../database/database.ts';
+import type { RowOf } from '../../database/sql.ts';
 import { invoiceTable } from '../tables.ts';
 
 /**
@@ -56,19 +56,12 @@ async function readOffered(
 ): Promise<ReadonlyMap<string, readonly Offered[]>> {
   const wanted = new Map(
     facts.flatMap(({ entityId, expected }) =>
-      expected === undefined ? [] : [[`${entityId} ${expected.address}`, { entityId, address: expected.address }]],
+      expected === undefined ? [] : [[`${entityId} ${expected.address}`, [entityId, expected.address]]],
     ),
   );
-  const offered: Offered[] = [];
-  for (const chunk of chunks([...wanted.values()])) {
-    const rows = await offeredColumns.all(
-      queries,
-      `select ${offeredColumns.list} from invoices where (entity_id, address) in (values ${valuesList(chunk.length, 2, 1)})
-         and network_id = $1 and cancelled_at is null order by created_at desc, id desc`,
-      [networkId, ...chunk.flatMap(({ entityId, address }): SqlValue[] => [entityId, address])],
-    );
-    offered.push(...rows);
-  }
+  const from = 'from invoices where network_id = $1 and cancelled_at is null and (entity_id, address) in';
+  const newest = 'order by created_at desc, id desc';
+  const offered = await offeredColumns.allIn(queries, from, [networkId], [...wanted.values()], newest);
   return Map.groupBy(offered, (one) => addressKey(one, one.token, one.address));
 }
 

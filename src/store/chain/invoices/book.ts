@@ -5,7 +5,7 @@ import type { Queries } from '../../database/database.ts';
 import { readInteger } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { type LockedBook, sourceColumns } from '../addresses/change-book.ts';
-import { sourceTable } from '../tables.ts';
+import { NEW_SOURCE } from '../tables.ts';
 
 /**
  * The source that reads the payments of an entity's invoices in one token: its address book has their addresses. It is made
@@ -19,25 +19,6 @@ export type TokenReading = {
   readonly topics: readonly (readonly string[] | null)[];
   readonly bookPlace: number;
 };
-
-const NEW_SOURCE = sourceTable.insertion([
-  'entityId',
-  'sourceId',
-  'networkId',
-  'contract',
-  'topic',
-  'topics',
-  'hash',
-  'definition',
-  'fromBlock',
-  'createdHead',
-  'deliverHistory',
-  'appliesFrom',
-  'name',
-  'bookPlace',
-  'isForInvoices',
-  'dateCreated',
-]);
 
 const NAME = 'Invoices';
 

@@ -37,33 +37,17 @@ export type CreatedInvoice = { readonly invoiceId: string; readonly fromBlock: n
 const networkColumns = networkTable.pick(['head', 'tipNumber', 'addressRevision', 'addressCount', 'nextNo']);
 type Network = RowOf<typeof networkColumns>;
 
-const NEW_INVOICE = invoiceTable.bulkInsertion([
-  'entityId',
-  'invoiceId',
-  'networkId',
-  'sourceId',
-  'token',
-  'address',
-  'shownToken',
-  'shownAddress',
-  'match',
-  'amount',
-  'base',
-  'decimals',
-  'tolerance',
-  'dateExpires',
-  'watchDays',
-  'dateWatchedUntil',
-  'agreementId',
-  'transferId',
-  'reference',
-  'metadata',
-  'hash',
-  'fromBlock',
-  'bookRevision',
-  'versions',
-  'dateCreated',
-]);
+const NEW_INVOICE = invoiceTable.bulkInsertion(
+  invoiceTable.namesBut(
+    'untilBlock',
+    'passedBlock',
+    'lateBlock',
+    'balanceDue',
+    'unexplained',
+    'checkedAtMs',
+    'dateCancelled',
+  ),
+);
 
 /** Returns a result for each invoice; null if the network was not read yet and `head` is not known. */
 export function createInvoices(db: Database, wanted: NewInvoices): Promise<(CreatedInvoice | DomainError)[] | null> {

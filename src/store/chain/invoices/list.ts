@@ -2,8 +2,8 @@ import type { InvoiceList, InvoiceListQuery } from '../../../contract/chain/invo
 import { storedAddress } from '../../../domain/chain/families/families.ts';
 import { readPaymentSearch } from '../../../domain/chain/payment-search.ts';
 import { type Database, longReadsOf } from '../../database/database.ts';
-import { readPage } from '../../database/paginate.ts';
 import { Parameters } from '../../database/sql.ts';
+import { readPage } from '../../list/page.ts';
 import { invoiceTable } from '../tables.ts';
 import { invoiceRowColumns, toInvoices } from './view.ts';
 

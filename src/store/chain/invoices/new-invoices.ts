@@ -1,8 +1,8 @@
 import type { NewInvoice } from '../../../contract/chain/new-invoice.ts';
 import { foldInvoice, type InvoiceMatch } from '../../../domain/chain/invoices/invoice-state.ts';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Queries, SqlValue } from '../../database/database.ts';
-import { chunks, type RowOf, readInteger, valuesList } from '../../database/sql.ts';
+import type { Queries } from '../../database/database.ts';
+import { type RowOf, readInteger } from '../../database/sql.ts';
 import { invoiceTable } from '../tables.ts';
 import {
   fateOf,
@@ -140,17 +140,10 @@ function findConflict(
 }
 
 async function readByReference(queries: Queries, { entityId, invoices }: Request): Promise<Map<string, Known>> {
-  const references = [...new Set(invoices.flatMap(({ terms }) => terms.reference ?? []))];
-  const found = new Map<string, Known>();
-  for (const chunk of chunks(references)) {
-    const rows = await knownColumns.all(
-      queries,
-      `select ${knownColumns.list} from invoices where entity_id = $1 and reference in ${valuesList(1, chunk.length, 1)}`,
-      [entityId, ...chunk],
-    );
-    for (const { reference, ...row } of rows) if (reference !== null) found.set(reference, row);
-  }
-  return found;
+  const references = invoices.flatMap(({ terms }) => terms.reference ?? []);
+  const from = 'from invoices where entity_id = $1 and reference in';
+  const rows = await knownColumns.allIn(queries, from, [entityId], references);
+  return new Map(rows.map(({ reference, ...row }) => [reference ?? '', row]));
 }
 
 async function readOccupants(
@@ -158,18 +151,11 @@ async function readOccupants(
   { entityId, networkId, invoices }: Request,
 ): Promise<Map<string, Occupant[]>> {
   const places = new Map(invoices.map((invoice) => [placeOf(invoice), invoice]));
-  const found: InvoiceRow[] = [];
-  for (const chunk of chunks([...places.values()])) {
-    const rows = await invoiceColumns.all(
-      queries,
-      `select ${invoiceColumns.list} from invoices where entity_id = $1 and network_id = $2 and until_block is null
-         and (token, address) in (values ${valuesList(chunk.length, 2, 2)})`,
-      [entityId, networkId, ...chunk.flatMap(({ token, address }): SqlValue[] => [token, address])],
-    );
-    found.push(...rows);
-  }
+  const from = 'from invoices where entity_id = $1 and network_id = $2 and until_block is null and (token, address) in';
+  const keys = [...places.values()].map(({ token, address }) => [token, address]);
+  const rows = await invoiceColumns.allIn(queries, from, [entityId, networkId], keys);
   return Map.groupBy(
-    found.map((row) => ({ ...row, row })),
+    rows.map((row) => ({ ...row, row })),
     placeOf,
   );
 }

@@ -78,37 +78,24 @@ export type PaymentColumn = 'invoiceBase' | 'state' | 'isDisputed' | 'blockNumbe
 
 export async function readInvoices(
   queries: Pick<Queries, 'all'>,
-  keys: readonly InvoiceKey[],
+  invoices: readonly InvoiceKey[],
 ): Promise<Map<string, InvoiceRow>> {
-  const found = new Map<string, InvoiceRow>();
-  for (const chunk of chunks(keys)) {
-    const rows = await invoiceColumns.all(
-      queries,
-      `select ${invoiceColumns.list} from invoices where (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
-      chunk.flatMap(({ entityId, invoiceId }): SqlValue[] => [entityId, invoiceId]),
-    );
-    for (const row of rows) found.set(keyOfInvoice(row), row);
-  }
-  return found;
+  const from = 'from invoices where (entity_id, id) in';
+  const keys = invoices.map(({ entityId, invoiceId }) => [entityId, invoiceId]);
+  const rows = await invoiceColumns.allIn(queries, from, [], keys);
+  return new Map(rows.map((row) => [keyOfInvoice(row), row]));
 }
 
 /** The payments that are not dust, by the keys of their invoices. */
 export async function readFactsOfInvoices(
   queries: Pick<Queries, 'all'>,
-  keys: readonly InvoiceKey[],
+  invoices: readonly InvoiceKey[],
 ): Promise<Map<string, InvoiceFact[]>> {
-  const found: InvoiceFact[] = [];
-  for (const chunk of chunks(keys)) {
-    const rows = await factColumns.all(
-      queries,
-      `select ${factColumns.list} from facts
-       where invoice_id is not null and (entity_id, invoice_id) in (values ${valuesList(chunk.length, 2)}) and is_dust = 0
-       order by block_number, log_index, id`,
-      chunk.flatMap(({ entityId, invoiceId }): SqlValue[] => [entityId, invoiceId]),
-    );
-    for (const row of rows) if (row.invoiceId !== null) found.push({ ...row, invoiceId: row.invoiceId });
-  }
-  return Map.groupBy(found, keyOfInvoice);
+  const from = 'from facts where invoice_id is not null and (entity_id, invoice_id) in';
+  const keys = invoices.map(({ entityId, invoiceId }) => [entityId, invoiceId]);
+  const rows = await factColumns.allIn(queries, from, [], keys, 'and is_dust = 0 order by block_number, log_index, id');
+  const facts = rows.flatMap(({ invoiceId, ...row }) => (invoiceId === null ? [] : { ...row, invoiceId }));
+  return Map.groupBy(facts, keyOfInvoice);
 }
 
 const publishedColumns = factEventTable.pick(['entityId', 'factId', 'revision', 'event', 'finality']);

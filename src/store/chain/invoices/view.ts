@@ -4,8 +4,8 @@ import { caip2 } from '../../../domain/chain/families/families.ts';
 import { formatAmount } from '../../../domain/chain/invoices/amounts.ts';
 import { foldInvoice, hasReached, type InvoicePayment } from '../../../domain/chain/invoices/invoice-state.ts';
 import { listedSymbol, type StatedToken } from '../../../domain/chain/tokens.ts';
-import type { Database, Queries, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, nullable, type RowOf, seconds, valuesList } from '../../database/sql.ts';
+import type { Database, Queries } from '../../database/database.ts';
+import { Columns, nullable, type RowOf, seconds } from '../../database/sql.ts';
 import { type NetworkLevels, readNetworkLevels } from '../payments/levels.ts';
 import { paymentRowColumns, toPayments } from '../payments/view.ts';
 import { factTable, invoiceTable } from '../tables.ts';
@@ -40,7 +40,7 @@ export async function toInvoices(queries: Queries, entityId: string, rows: reado
     stated.set(networkId, await readTokens(queries, networkId, [...new Set(own.map(({ token }) => token))]));
   }
   return rows.map((row) =>
-    toInvoice(row, payments.get(row.invoiceId) ?? [], {
+    toInvoice(row, (payments.get(row.invoiceId) ?? []).map(paymentOf), {
       network: networks.get(row.networkId) ?? null,
       stated: stated.get(row.networkId)?.get(row.token) ?? null,
     }),
@@ -51,22 +51,11 @@ async function readPayments(
   queries: Queries,
   entityId: string,
   rows: readonly ShownRow[],
-): Promise<ReadonlyMap<string, readonly InvoicePayment[]>> {
-  const found = new Map<string, InvoicePayment[]>();
-  for (const chunk of chunks(rows.map(({ invoiceId }) => invoiceId))) {
-    const facts = await paymentColumns.all(
-      queries,
-      `select ${paymentColumns.list} from facts where entity_id = $1 and invoice_id is not null
-         and invoice_id in ${valuesList(1, chunk.length, 1)} and is_dust = 0`,
-      [entityId, ...chunk] as SqlValue[],
-    );
-    for (const { invoiceId, ...fact } of facts) {
-      const own = found.get(invoiceId ?? '') ?? [];
-      found.set(invoiceId ?? '', own);
-      own.push(paymentOf(fact));
-    }
-  }
-  return found;
+): Promise<ReadonlyMap<string, readonly RowOf<typeof paymentColumns>[]>> {
+  const from = 'from facts where entity_id = $1 and invoice_id is not null and invoice_id in';
+  const keys = rows.map(({ invoiceId }) => invoiceId);
+  const facts = await paymentColumns.allIn(queries, from, [entityId], keys, 'and is_dust = 0');
+  return Map.groupBy(facts, ({ invoiceId }) => invoiceId ?? '');
 }
 
 type Context = { readonly network: NetworkLevels | null; readonly stated: StatedToken | null };

@@ -2,6 +2,7 @@ import { MAX_PAYMENTS_COUNTED, type PaymentList, type PaymentListQuery } from '.
 import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Queries, type SqlValue } from '../../database/database.ts';
 import { Parameters, readInteger } from '../../database/sql.ts';
+import { readByKeys } from '../../list/page.ts';
 import { factTable } from '../tables.ts';
 import { type NetworkLevels, readNetworkLevels } from './levels.ts';
 import { findMatches, isStateComputed, type Matches } from './matches.ts';
@@ -61,15 +62,9 @@ async function readLaterPage(
     return { rows: [], total: () => total };
   }
   const found = await readMatches<{ factId: string }>(queries, matches, query, offset, idColumns);
-  const parameters = new Parameters(entityId);
-  const rows = await paymentRowColumns.all(
-    queries,
-    `select ${paymentRowColumns.list} from facts
-     where entity_id = $1 and id in ${parameters.list(found.map(({ factId }) => factId))}`,
-    parameters.values,
-  );
-  const byId = new Map(rows.map((row) => [row.factId, row]));
-  return { rows: found.flatMap(({ factId }) => byId.get(factId) ?? []), total: () => total };
+  const source = { table: 'facts', columns: paymentRowColumns, parameters: [entityId] };
+  const ids = found.map(({ factId }) => factId);
+  return { rows: await readByKeys(queries, source, 'factId', ids), total: () => total };
 }
 
 /**

@@ -17,17 +17,8 @@ export async function readPublishedEvents(
   entityId: string,
   factIds: readonly string[],
 ): Promise<ReadonlyMap<string, PublishedEvent[]>> {
-  const found: PublishedEvent[] = [];
-  for (const chunk of chunks(factIds)) {
-    const parameters = new Parameters(entityId);
-    const rows = await eventColumns.all(
-      queries,
-      `select ${eventColumns.list} from fact_events
-       where entity_id = $1 and fact_id in ${parameters.list(chunk)} and event <> '${RETRACTION}'`,
-      parameters.values,
-    );
-    found.push(...rows);
-  }
+  const from = `from fact_events where entity_id = $1 and event <> '${RETRACTION}' and fact_id in`;
+  const found = await eventColumns.allIn(queries, from, [entityId], factIds);
   return Map.groupBy(found, ({ factId }) => factId);
 }
 

@@ -4,16 +4,7 @@ import { factEventTable } from '../tables.ts';
 
 /** The events of one step of a network, which wait in `fact_events` until they are accepted. */
 
-const NEW_EVENT = factEventTable.insertion([
-  'entityId',
-  'factId',
-  'revision',
-  'event',
-  'finality',
-  'networkId',
-  'no',
-  'body',
-]);
+const NEW_EVENT = factEventTable.insertion(factEventTable.namesBut('eventNo'));
 
 /** The fact or the invoice that an event is about. */
 export type Subject = { readonly entityId: string; readonly factId: string; readonly revision: number };

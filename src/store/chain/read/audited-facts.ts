@@ -1,5 +1,5 @@
 import type { Queries } from '../../database/database.ts';
-import { chunks, type RowOf, readInteger, valuesList } from '../../database/sql.ts';
+import { type RowOf, readInteger } from '../../database/sql.ts';
 import { factTable, networkTable } from '../tables.ts';
 
 /** Facts as an audit compares them with a node. */
@@ -40,16 +40,8 @@ type Key = Pick<AuditedFact, 'entityId' | 'factId'>;
 
 /** The facts with these ids, in whatever block they are. */
 export async function readFactsById(queries: Pick<Queries, 'all'>, keys: readonly Key[]): Promise<AuditedFact[]> {
-  const found: AuditedFact[] = [];
-  for (const chunk of chunks(keys)) {
-    const rows = await auditedColumns.all(
-      queries,
-      `select ${auditedColumns.list} from facts where (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
-      chunk.flatMap(({ entityId, factId }) => [entityId, factId]),
-    );
-    found.push(...rows);
-  }
-  return found;
+  const named = keys.map(({ entityId, factId }) => [entityId, factId]);
+  return auditedColumns.allIn(queries, 'from facts where (entity_id, id) in', [], named);
 }
 
 const finalColumns = networkTable.pick(['final']);

@@ -10,10 +10,10 @@ import {
 import { isFactId } from '../../../domain/chain/fact-id.ts';
 import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
-import { readPage } from '../../database/paginate.ts';
 import { Columns, Parameters, type RowOf, seconds } from '../../database/sql.ts';
 import { listDeliveries } from '../../deliveries/read.ts';
 import { nameOfEvent } from '../../events/event-ids.ts';
+import { readPage } from '../../list/page.ts';
 import { parseHistory } from '../fact-history.ts';
 import { factEventTable, factTable, IS_NOT_FINAL } from '../tables.ts';
 
@@ -43,6 +43,9 @@ const shownColumns = new Columns({
 });
 const detailColumns = new Columns({ ...shownColumns.shape, ...factTable.pick(['history']).shape });
 
+/** From here on, reading the rows that a page skips costs more than a second statement. */
+const DEEP = 1_000;
+
 /** All facts without those that are not final, of which there are few. `$2` is the state. */
 const FINAL_COUNT = `(select count(*) from facts where entity_id = $1)
   - (select count(*) from facts where entity_id = $1 and state <> $2 and ${IS_NOT_FINAL})`;
@@ -66,7 +69,7 @@ export async function listFacts(db: Database, entityId: string, query: FactListQ
     count: state === 'final' && isStateOnly ? FINAL_COUNT : undefined,
     order: ['created_at_ms', 'id'],
     parameters: parameters.values,
-    keysFirst: true,
+    keys: { name: 'factId', from: DEEP } as const,
   };
   const { totalResults, rows } = await readPage(longReadsOf(db, entityId), source, query);
   return { totalResults, facts: rows.map(toFact) };

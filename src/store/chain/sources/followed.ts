@@ -1,7 +1,6 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import type { Queries } from '../../database/database.ts';
-import { chunks, valuesList } from '../../database/sql.ts';
 import { AddressBooks, keyOf as keyOfBook } from '../addresses/books.ts';
 import type { FollowedSource, SourceVersion } from '../network-store.ts';
 import { sourceTable } from '../tables.ts';
@@ -112,22 +111,17 @@ export class FollowedSources {
       if (known === undefined) missing.push(source.sourceId);
       else found.set(keyOf(source), known);
     }
-    for (const chunk of chunks(missing)) {
-      const rows = await definitionColumns.all(
-        queries,
-        `select ${definitionColumns.list} from sources where network_id = $1 and id in ${valuesList(1, chunk.length, 1)}`,
-        [networkId, ...chunk],
-      );
-      for (const { topics, definition, earlier, ...source } of rows) {
-        const read = {
-          topics: topics === null ? undefined : (JSON.parse(topics) as FollowedSource['topics']),
-          definition: JSON.parse(definition) as SourceDefinition,
-          earlier: readVersions(earlier),
-          characters: definition.length + (topics?.length ?? 0) + (earlier?.length ?? 0),
-        };
-        found.set(keyOf(source), read);
-        this.#definitions.set(keyOf(source), read);
-      }
+    const from = 'from sources where network_id = $1 and id in';
+    const rows = await definitionColumns.allIn(queries, from, [networkId], missing);
+    for (const { topics, definition, earlier, ...source } of rows) {
+      const read = {
+        topics: topics === null ? undefined : (JSON.parse(topics) as FollowedSource['topics']),
+        definition: JSON.parse(definition) as SourceDefinition,
+        earlier: readVersions(earlier),
+        characters: definition.length + (topics?.length ?? 0) + (earlier?.length ?? 0),
+      };
+      found.set(keyOf(source), read);
+      this.#definitions.set(keyOf(source), read);
     }
     return found;
   }

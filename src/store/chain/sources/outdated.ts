@@ -1,6 +1,5 @@
 import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
 import type { Queries } from '../../database/database.ts';
-import { chunks, valuesList } from '../../database/sql.ts';
 import { sourceTable } from '../tables.ts';
 import { readVersions } from './followed.ts';
 
@@ -40,25 +39,15 @@ async function readChanged(
   queries: Pick<Queries, 'all'>,
   known: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, Revisions>> {
-  const newer: string[] = [];
-  for (const chunk of chunks([...known.keys()])) {
-    const rows = await revisionColumns.all(
-      queries,
-      `select ${revisionColumns.list} from sources where revision > 1 and id in ${valuesList(1, chunk.length)}`,
-      chunk,
-    );
-    for (const { sourceId, revision } of rows) if (revision > (known.get(sourceId) ?? revision)) newer.push(sourceId);
-  }
-  const changed = new Map<string, Revisions>();
-  for (const chunk of chunks(newer)) {
-    const rows = await versionColumns.all(
-      queries,
-      `select ${versionColumns.list} from sources where id in ${valuesList(1, chunk.length)}`,
-      chunk,
-    );
-    for (const { sourceId, revision, appliesFrom, earlier } of rows) {
-      changed.set(sourceId, [...readVersions(earlier), { revision, fromBlock: appliesFrom }]);
-    }
-  }
-  return changed;
+  const from = 'from sources where revision > 1 and id in';
+  const rows = await revisionColumns.allIn(queries, from, [], [...known.keys()]);
+  const newer = rows.filter(({ sourceId, revision }) => revision > (known.get(sourceId) ?? revision));
+  const ids = newer.map(({ sourceId }) => sourceId);
+  const versions = await versionColumns.allIn(queries, 'from sources where id in', [], ids);
+  return new Map(
+    versions.map(({ sourceId, revision, appliesFrom, earlier }) => [
+      sourceId,
+      [...readVersions(earlier), { revision, fromBlock: appliesFrom }],
+    ]),
+  );
 }

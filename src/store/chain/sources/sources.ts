@@ -3,12 +3,12 @@ import { storedAddress } from '../../../domain/chain/families/families.ts';
 import { definitionHash, type SourceDefinition } from '../../../domain/chain/source-definition.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
-import { readPage } from '../../database/paginate.ts';
 import { Parameters, type RowOf, readInteger } from '../../database/sql.ts';
+import { readPage } from '../../list/page.ts';
 import { newId } from '../../new-id.ts';
 import { type Change, recordChange } from '../../tenants/audit.ts';
 import { dropBook } from '../addresses/drop.ts';
-import { sourceTable } from '../tables.ts';
+import { NEW_SOURCE, sourceTable } from '../tables.ts';
 
 /** The sources of entities, created under the lock of the entity. `update.ts` changes them. */
 
@@ -24,24 +24,6 @@ export type PreparedSource = {
   /** The newest block at that moment. */
   readonly head: number;
 };
-
-const NEW_SOURCE = sourceTable.insertion([
-  'entityId',
-  'sourceId',
-  'networkId',
-  'contract',
-  'topic',
-  'topics',
-  'hash',
-  'definition',
-  'fromBlock',
-  'createdHead',
-  'deliverHistory',
-  'appliesFrom',
-  'name',
-  'bookPlace',
-  'dateCreated',
-]);
 
 /** The same definition again is the source that exists. */
 export function createSource(
@@ -79,6 +61,7 @@ export function createSource(
       appliesFrom: fromBlock,
       name,
       bookPlace,
+      isForInvoices: 0,
       dateCreated: change.nowS,
     };
     await queries.run(NEW_SOURCE.text(1), NEW_SOURCE.parameters([source]));
@@ -97,7 +80,6 @@ export function createSource(
       logRequests: 0,
       logsReceived: 0,
       addressCount: 0,
-      isForInvoices: 0,
     };
     return { source: toSource(row), isNew: true };
   });

@@ -1,6 +1,5 @@
 import type { DeliveryCounts } from '../../../contract/deliveries.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
-import type { Dialect, Queries } from '../../database/database.ts';
 import { countScope } from './count.ts';
 import type { Scope } from './scope.ts';
 
@@ -8,13 +7,13 @@ import type { Scope } from './scope.ts';
 const COUNTED = ['pending', 'retrying', 'failed', 'held', 'cancelled', 'superseded'] as const;
 
 /** How many deliveries of a scope are in each state; none of a scope in which nothing can match. */
-export async function countByStatus(queries: Queries, dialect: Dialect, scope: Scope | null): Promise<DeliveryCounts> {
+export async function countByStatus(scope: Scope | null): Promise<DeliveryCounts> {
   const counts: DeliveryCounts = { total: 0, ...NONE };
   if (scope === null) return counts;
-  counts.total = await countScope(queries, dialect, { ...scope, status: null });
+  counts.total = await countScope({ ...scope, status: null });
   counts.delivered = counts.total;
   for (const status of COUNTED) {
-    counts[status] = await countScope(queries, dialect, { ...scope, status });
+    counts[status] = await countScope({ ...scope, status });
     counts.delivered -= counts[status];
   }
   return counts;

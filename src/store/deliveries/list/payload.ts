@@ -1,9 +1,8 @@
 import { type DeliveryListQuery, MAX_PAYLOADS_SEARCHED, type SearchedPayloads } from '../../../contract/deliveries.ts';
 import { eventNumber, timeOfHex } from '../../../domain/ids.ts';
-import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, integer, Parameters, uuid } from '../../database/sql.ts';
-import { newestIds, readRows } from './page.ts';
-import type { DeliveryRow } from './rows.ts';
+import { idsByDate } from './page.ts';
+import { type DeliveryRow, readRows } from './rows.ts';
 import type { Scope } from './scope.ts';
 
 /**
@@ -21,19 +20,18 @@ export type PayloadMatches = { readonly totalResults: number; readonly rows: Del
 type Page = Pick<DeliveryListQuery, 'page' | 'limit' | 'sortDir'> & { readonly payload: string };
 
 export async function findInPayloads(
-  queries: Queries,
-  dialect: Dialect,
   scope: Scope,
   { payload, page, limit, sortDir }: Page,
   totalInScope: number,
 ): Promise<PayloadMatches> {
-  const ids = await newestIds(queries, dialect, scope, totalInScope, MAX_PAYLOADS_SEARCHED);
+  const newest = { page: 1, limit: MAX_PAYLOADS_SEARCHED, sortDir: 'desc' } as const;
+  const ids = await idsByDate(scope, newest, totalInScope);
   const matches: string[] = [];
   let [looked, bytes] = [0, 0];
   for (const chunk of chunks(ids, PER_STATEMENT)) {
     if (bytes > MAX_BYTES) break;
     const eventOf = new Map(chunk.map((hex) => [hex, eventNumber(hex)]));
-    const bodies = await readBodies(queries, dialect, scope.entity, [...new Set(eventOf.values())], payload);
+    const bodies = await readBodies(scope, [...new Set(eventOf.values())], payload);
     matches.push(...chunk.filter((hex) => bodies.matching.has(eventOf.get(hex) ?? '')));
     bytes += bodies.bytes;
     looked += chunk.length;
@@ -45,15 +43,14 @@ export async function findInPayloads(
   };
   if (sortDir === 'asc') matches.reverse();
   const shown = matches.slice((page - 1) * limit, page * limit);
-  return { totalResults: matches.length, rows: await readRows(queries, dialect, scope.entity, shown), searched };
+  const rows = await readRows(scope.queries, scope.dialect, scope.entity, shown);
+  return { totalResults: matches.length, rows, searched };
 }
 
 const bodyColumns = new Columns({ no: uuid('no'), bytes: integer('octet_length(body)'), isMatch: integer() });
 
 async function readBodies(
-  queries: Queries,
-  { bindUuid, hexOf, contains }: Dialect,
-  entity: SqlUuid,
+  { queries, dialect: { bindUuid, hexOf, contains }, entity }: Scope,
   eventNos: readonly string[],
   payload: string,
 ): Promise<{ matching: Set<string>; bytes: number }> {

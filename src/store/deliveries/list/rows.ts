@@ -2,39 +2,50 @@ import type { Delivery } from '../../../contract/deliveries.ts';
 import type { DeliveryKind } from '../../../domain/attempt.ts';
 import { MAX_SUMMARY_BYTES, summaryOf } from '../../../domain/chain/payload-summary.ts';
 import { endpointId, eventNumber } from '../../../domain/ids.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, integer, nullable, type RowOf, seconds, text, uuid } from '../../database/sql.ts';
 import { RETRACTED_BY, RETRACTED_BY_ID } from '../../events/read.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
 
-const sharedShape = {
-  id: uuid('id'),
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  /** The endpoint of the last attempt, if it differs from `endpointNo`. */
-  sentToNo: nullable(integer('sent_to_no')),
-  sequence: nullable(integer('sequence')),
-  supersededBy: nullable(uuid('superseded_by')),
-  dateCreated: seconds('created_at_ms'),
-  dateDelivered: nullable(seconds('ended_at_ms')),
-  attempts: integer('attempts'),
-  lastStatusCode: nullable(integer('status_code')),
-  lastError: nullable(text('error')),
-  test: nullable(integer('test')),
-};
-const shared = new Columns(sharedShape);
+/**
+ * A row of either table. `nextMs` and `generation` are null in the record. A delivery that waits for its turn has no
+ * `generation` either.
+ */
+function columnsOf(
+  table: string,
+  own: { readonly status: string; readonly nextMs: string; readonly generation: string },
+) {
+  return new Columns({
+    id: uuid(`${table}.id`),
+    webhookNo: integer(`${table}.webhook_no`),
+    endpointNo: integer(`${table}.endpoint_no`),
+    /** The endpoint of the last attempt, if it differs from `endpointNo`. */
+    sentToNo: nullable(integer(`${table}.sent_to_no`)),
+    sequence: nullable(integer(`${table}.sequence`)),
+    supersededBy: nullable(uuid(`${table}.superseded_by`)),
+    dateCreated: seconds(`${table}.created_at_ms`),
+    dateDelivered: nullable(seconds(`${table}.ended_at_ms`)),
+    attempts: integer(`${table}.attempts`),
+    lastStatusCode: nullable(integer(`${table}.status_code`)),
+    lastError: nullable(text(`${table}.error`)),
+    test: nullable(integer(`${table}.test`)),
+    status: nullable(integer(own.status)),
+    nextMs: nullable(integer(own.nextMs)),
+    generation: nullable(integer(own.generation)),
+  });
+}
 
-/** A row of either table, in the same columns. `nextMs` and `generation` are null in the record. A delivery that waits for its turn has no `generation` either. */
-export const deliveryColumns = new Columns({
-  ...sharedShape,
-  status: nullable(integer()),
-  nextMs: nullable(integer()),
-  generation: nullable(integer()),
+export const recordColumns = columnsOf('d', {
+  status: 'd.status',
+  nextMs: 'cast(null as bigint)',
+  generation: 'cast(null as int)',
 });
-export type DeliveryRow = RowOf<typeof deliveryColumns>;
-
-export const IN_RECORD = `${shared.of('d.')}, d.status as status, cast(null as bigint) as "nextMs", cast(null as int) as generation`;
-export const IN_QUEUE = `${shared.of('q.')}, q.recorded as status, coalesce(q.scheduled_ms, q.due_ms) as "nextMs", q.generation as generation`;
+export const queueColumns = columnsOf('q', {
+  status: 'q.recorded',
+  nextMs: 'coalesce(q.scheduled_ms, q.due_ms)',
+  generation: 'q.generation',
+});
+export type DeliveryRow = RowOf<typeof queueColumns>;
 
 const headColumns = new Columns({
   webhookNo: integer('webhook_no'),
@@ -71,7 +82,9 @@ export async function toDeliveries(
   if (rows.length === 0) return [];
   const heads = await readHeads(queries, entity, rows);
   const urls = await readUrls(queries, entity, rows);
-  const events = await readEvents(queries, dialect, entity, rows);
+  const superseding = rows.flatMap(({ supersededBy }) => supersededBy ?? []).map(dialect.hexOf);
+  const nos = new Set([...rows.map((row) => eventNoOf(dialect, row)), ...superseding]);
+  const events = await readEvents(queries, dialect, entity, nos);
   const idOfEvent = (no: string) => events.get(no)?.eventId ?? `evt_${no}`;
   return rows.map((row) => {
     const { attempts, dateCreated, dateDelivered, lastStatusCode, lastError } = row;
@@ -121,17 +134,10 @@ export function eventNoOf({ hexOf }: Dialect, { id }: Pick<DeliveryRow, 'id'>): 
 }
 
 async function readHeads(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, Head>> {
-  const found = new Map<number, Head>();
-  for (const chunk of chunks([...new Set(rows.map(({ webhookNo }) => webhookNo))])) {
-    const heads = await headColumns.all(
-      queries,
-      `select ${headColumns.list} from queue_heads
-       where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`,
-      [entity, ...chunk],
-    );
-    for (const head of heads) found.set(head.webhookNo, head);
-  }
-  return found;
+  const from = 'from queue_heads where entity_id = $1 and webhook_no in';
+  const numbers = rows.map(({ webhookNo }) => webhookNo);
+  const heads = await headColumns.allIn(queries, from, [entity], numbers);
+  return new Map(heads.map((head) => [head.webhookNo, head]));
 }
 
 function sentTo({ sentToNo, endpointNo }: DeliveryRow): number {
@@ -139,33 +145,34 @@ function sentTo({ sentToNo, endpointNo }: DeliveryRow): number {
 }
 
 async function readUrls(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, string>> {
-  const found = new Map<number, string>();
-  for (const chunk of chunks([...new Set(rows.map(sentTo))])) {
-    const urls = await urlColumns.all(
-      queries,
-      `select ${urlColumns.list} from endpoints where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
-      [entity, ...chunk],
-    );
-    for (const { endpointNo, postUrl } of urls) found.set(endpointNo, postUrl);
-  }
-  return found;
+  const from = 'from endpoints where entity_id = $1 and no in';
+  const urls = await urlColumns.allIn(queries, from, [entity], rows.map(sentTo));
+  return new Map(urls.map(({ endpointNo, postUrl }) => [endpointNo, postUrl]));
 }
 
 async function readEvents(
   queries: Queries,
-  dialect: Dialect,
+  { bindUuid, hexOf }: Dialect,
   entity: SqlUuid,
-  rows: readonly DeliveryRow[],
+  nos: ReadonlySet<string>,
 ): Promise<Map<string, EventOfRow>> {
-  const found = new Map<string, EventOfRow>();
-  const named = rows.flatMap(({ supersededBy }) => (supersededBy === null ? [] : dialect.hexOf(supersededBy)));
-  for (const chunk of chunks([...new Set([...rows.map((row) => eventNoOf(dialect, row)), ...named])])) {
-    const events = await eventColumns.all(
-      queries,
-      `select ${eventColumns.list} from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
-      [entity, ...chunk.map((no): SqlValue => dialect.bindUuid(no))],
-    );
-    for (const event of events) found.set(dialect.hexOf(event.no), event);
-  }
-  return found;
+  const from = 'from events where entity_id = $1 and no in';
+  const events = await eventColumns.allIn(queries, from, [entity], [...nos].map(bindUuid));
+  return new Map(events.map((event) => [hexOf(event.no), event]));
+}
+
+/** In the order of the ids. A delivery may have been completed between two statements only outside of a snapshot. */
+export async function readRows(
+  queries: Queries,
+  { bindUuid, hexOf }: Dialect,
+  entity: SqlUuid,
+  ids: readonly string[],
+): Promise<DeliveryRow[]> {
+  const keys = ids.map(bindUuid);
+  const found = [
+    ...(await recordColumns.allIn(queries, 'from deliveries d where d.entity_id = $1 and d.id in', [entity], keys)),
+    ...(await queueColumns.allIn(queries, 'from queue q where q.entity_id = $1 and q.id in', [entity], keys)),
+  ];
+  const byId = new Map(found.map((row) => [hexOf(row.id), row]));
+  return ids.flatMap((hex) => byId.get(hex) ?? []);
 }

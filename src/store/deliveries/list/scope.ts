@@ -8,8 +8,10 @@ import { findEventNo } from '../../events/event-ids.ts';
 import { type Found, findByText, type UrlPlace, urlCondition } from './find.ts';
 import { readWaiting, type WaitingOfWebhook } from './waiting.ts';
 
-/** A filter, resolved for the tables: webhooks, a range of ids, and a status. */
+/** A filter, resolved for the tables: webhooks, a range of ids, and a status. It has the connection that reads its matches. */
 export type Scope = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
   readonly entityId: string;
   readonly entity: SqlUuid;
   /** Null for all of them. */
@@ -56,6 +58,8 @@ export async function resolveScope(
   const waitingOfEntity = await readWaiting(queries, entity);
   const wanted = webhooks === null ? null : new Set(webhooks.map(({ webhookNo }) => webhookNo));
   return {
+    queries,
+    dialect,
     entityId,
     entity,
     webhooks,
@@ -137,8 +141,8 @@ export function headConditions(
 }
 
 /** The conditions on the ids of a table, with its alias. An id contains the date, and every index has it. */
-export function rangeConditions(scope: Scope, dialect: Dialect, parameters: Parameters, alias: string): string[] {
-  const { bindUuid } = dialect;
+export function rangeConditions(scope: Scope, parameters: Parameters, alias: string): string[] {
+  const { bindUuid } = scope.dialect;
   const conditions = [`${alias}.entity_id = ${parameters.bind(scope.entity)}`];
   if (scope.fromHex !== FIRST_HEX) conditions.push(`${alias}.id >= ${parameters.bind(bindUuid(scope.fromHex))}`);
   if (scope.toHex !== LAST_HEX) conditions.push(`${alias}.id < ${parameters.bind(bindUuid(scope.toHex))}`);

@@ -1,5 +1,4 @@
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
-import type { Dialect } from '../../database/database.ts';
 import { Parameters, valuesList } from '../../database/sql.ts';
 import { STATUS_CODES } from '../states.ts';
 import { eventCondition, headConditions, rangeConditions, type Scope } from './scope.ts';
@@ -37,38 +36,38 @@ type Code = keyof typeof STATUS_CODES;
 const CODES = Object.keys(STATUS_CODES) as Code[];
 
 /** All matches, each in one source. */
-export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
-  return [...recordSources(scope, dialect), ...queueSources(scope, dialect)];
+export function sourcesOf(scope: Scope): Source[] {
+  return [...recordSources(scope), ...queueSources(scope)];
 }
 
 /**
  * The rows to read in the order of ids in order to find the matches of a source, which may be few. Null if an index
  * contains only matches, or if all matches are read and sorted.
  */
-export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source): Source | null {
+export function walkOf(scope: Scope, { table, order }: Source): Source | null {
   const { status, webhooks, eventNos } = scope;
   if (eventNos !== null) return null;
   if (table === 'queue') {
     if (order !== 'q.id' || (status === null && webhooks === null)) return null;
-    return queueSources({ ...scope, status: null, webhooks: null }, dialect)[0] ?? null;
+    return queueSources({ ...scope, status: null, webhooks: null })[0] ?? null;
   }
   const isOneWebhook = webhooks?.length === 1;
   if (status !== 'delivered' && (webhooks === null || isOneWebhook)) return null;
   const indexed = { status: status === 'delivered' ? null : status, webhooks: isOneWebhook ? webhooks : null };
-  return recordSources({ ...scope, ...indexed }, dialect)[0] ?? null;
+  return recordSources({ ...scope, ...indexed })[0] ?? null;
 }
 
 /** Completed deliveries. */
-export function recordSources(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
+export function recordSources(scope: Scope, only: readonly number[] | null = null): Source[] {
   const { status } = scope;
   if (status !== null && !(status in STATUS_CODES)) return [];
   return eventsOf(scope).map((event) => {
     const parameters = new Parameters();
-    const conditions = sharedConditions(scope, dialect, parameters, 'd', event);
+    const conditions = sharedConditions(scope, parameters, 'd', event);
     const webhooks = only ?? scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
     if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'd', webhooks));
     if (status !== null) conditions.push(recordCondition(status as Code));
-    const index = webhooks?.length === 1 && scope.eventNos === null ? dialect.byIndex(indexOf(status)) : '';
+    const index = webhooks?.length === 1 && scope.eventNos === null ? scope.dialect.byIndex(indexOf(status)) : '';
     const sql = `from deliveries d ${index} where ${conditions.join(' and ')}`;
     return { table: 'deliveries', sql, parameters, order: 'd.id' };
   });
@@ -88,15 +87,15 @@ function recordCondition(status: Code): string {
 }
 
 /** Rows of the queue, whether they wait or are redelivered. */
-export function queueSources(scope: Scope, dialect: Dialect): Source[] {
+export function queueSources(scope: Scope): Source[] {
   const { status, webhooks } = scope;
   if (status === null) {
-    return queued(scope, dialect, { webhooks: webhooks ?? null, heads: null, condition: null });
+    return queued(scope, { webhooks: webhooks ?? null, heads: null, condition: null });
   }
   const waiting = scope.waiting.filter((webhook) => countWithStatus(webhook, status) > 0);
   return [
-    ...(status in STATUS_CODES ? recordedSources(scope, dialect, [status as Code]) : []),
-    ...waitingSources(scope, dialect, waiting, IN_QUEUE[status]),
+    ...(status in STATUS_CODES ? recordedSources(scope, [status as Code]) : []),
+    ...waitingSources(scope, waiting, IN_QUEUE[status]),
   ];
 }
 
@@ -111,27 +110,27 @@ const IN_QUEUE: Readonly<Partial<Record<DeliveryStatus, InQueue>>> = {
 };
 
 /** Rows of the queue without a scheduled attempt: on hold, about to be cancelled, or complete and sent again. */
-export function unscheduledQueueSources(scope: Scope, dialect: Dialect): Source[] {
+export function unscheduledQueueSources(scope: Scope): Source[] {
   const { status } = scope;
-  if (status !== null) return status === 'pending' || status === 'retrying' ? [] : queueSources(scope, dialect);
+  if (status !== null) return status === 'pending' || status === 'retrying' ? [] : queueSources(scope);
   const blocked = scope.waiting.filter((webhook) => !isOpen(webhook));
-  return [...recordedSources(scope, dialect, CODES), ...waitingSources(scope, dialect, blocked, { heads: 'blocked' })];
+  return [...recordedSources(scope, CODES), ...waitingSources(scope, blocked, { heads: 'blocked' })];
 }
 
 /** Waiting deliveries with a scheduled attempt. */
-export function scheduledSources(scope: Scope, dialect: Dialect): Source[] {
+export function scheduledSources(scope: Scope): Source[] {
   const open = scope.waiting.filter(isOpen);
-  if (scope.status === null) return waitingSources(scope, dialect, open, { heads: 'open' });
-  return scope.status === 'pending' || scope.status === 'retrying' ? queueSources(scope, dialect) : [];
+  if (scope.status === null) return waitingSources(scope, open, { heads: 'open' });
+  return scope.status === 'pending' || scope.status === 'retrying' ? queueSources(scope) : [];
 }
 
 /** Completed deliveries keep their status while they are sent again. */
-function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code[]): Source[] {
+function recordedSources(scope: Scope, statuses: readonly Code[]): Source[] {
   const webhooks = scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
   return statuses.flatMap((status) =>
     eventsOf(scope).map((event) => {
       const parameters = new Parameters();
-      const conditions = sharedConditions(scope, dialect, parameters, 'q', event);
+      const conditions = sharedConditions(scope, parameters, 'q', event);
       if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'q', webhooks));
       conditions.push(`q.recorded = ${STATUS_CODES[status]} and q.recorded is not null`);
       return {
@@ -144,16 +143,11 @@ function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code
   );
 }
 
-function waitingSources(
-  scope: Scope,
-  dialect: Dialect,
-  webhooks: readonly WaitingOfWebhook[],
-  inQueue: InQueue | undefined,
-): Source[] {
+function waitingSources(scope: Scope, webhooks: readonly WaitingOfWebhook[], inQueue: InQueue | undefined): Source[] {
   if (webhooks.length === 0 || inQueue === undefined) return [];
   const { heads, attempts } = inQueue;
   const condition = ['q.recorded is null', ...(attempts === undefined ? [] : [attempts])].join(' and ');
-  return queued(scope, dialect, { webhooks, heads, condition });
+  return queued(scope, { webhooks, heads, condition });
 }
 
 type Queued = {
@@ -162,11 +156,11 @@ type Queued = {
   readonly condition: string | null;
 };
 
-function queued(scope: Scope, dialect: Dialect, { webhooks, heads, condition }: Queued): Source[] {
+function queued(scope: Scope, { webhooks, heads, condition }: Queued): Source[] {
   const wanted = webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
   return eventsOf(scope).map((event) => {
     const parameters = new Parameters();
-    const conditions = sharedConditions(scope, dialect, parameters, 'q', event);
+    const conditions = sharedConditions(scope, parameters, 'q', event);
     if (wanted !== null) conditions.push(webhookCondition(scope, parameters, 'q', wanted, heads));
     if (condition !== null) conditions.push(condition);
     const order = wanted === null || isWalked(scope, wanted) ? 'q.id' : sorted('q');
@@ -186,7 +180,7 @@ function isWalked(scope: Scope, webhooks: readonly number[]): boolean {
 }
 
 /** Test requests, whichever webhook they were for. They were complete before they were stored. */
-export function testSources(scope: Scope, dialect: Dialect): Source[] {
+export function testSources(scope: Scope): Source[] {
   const from = [
     { table: 'deliveries', alias: 'd', index: 'deliveries_of_tests', condition: 'd.test is not null' },
     { table: 'queue', alias: 'q', index: 'queue_of_tests', condition: 'q.test is not null and q.recorded is not null' },
@@ -194,8 +188,8 @@ export function testSources(scope: Scope, dialect: Dialect): Source[] {
   return from.flatMap(({ table, alias, index, condition }) =>
     eventsOf(scope).map((event) => {
       const parameters = new Parameters();
-      const conditions = [...sharedConditions(scope, dialect, parameters, alias, event), condition];
-      const by = scope.eventNos === null ? dialect.byIndex(index) : '';
+      const conditions = [...sharedConditions(scope, parameters, alias, event), condition];
+      const by = scope.eventNos === null ? scope.dialect.byIndex(index) : '';
       const sql = `from ${table} ${alias} ${by} where ${conditions.join(' and ')}`;
       return { table, sql, parameters, order: `${alias}.id` };
     }),
@@ -210,15 +204,9 @@ function eventsOf({ eventNos }: Scope): readonly (string | null)[] {
   return eventNos ?? [null];
 }
 
-function sharedConditions(
-  scope: Scope,
-  dialect: Dialect,
-  parameters: Parameters,
-  alias: string,
-  eventNo: string | null,
-): string[] {
-  const conditions = rangeConditions(scope, dialect, parameters, alias);
-  if (eventNo !== null) conditions.push(eventCondition(eventNo, dialect, parameters, alias));
+function sharedConditions(scope: Scope, parameters: Parameters, alias: string, eventNo: string | null): string[] {
+  const conditions = rangeConditions(scope, parameters, alias);
+  if (eventNo !== null) conditions.push(eventCondition(eventNo, scope.dialect, parameters, alias));
   return conditions;
 }
 

@@ -3,17 +3,7 @@ import { DomainError } from '../../../domain/errors.ts';
 import { hexIn, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import { type Database, type Dialect, longReadsOf, type Queries, type SqlUuid } from '../../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  json,
-  nullable,
-  readInteger,
-  text,
-  valuesList,
-} from '../../database/sql.ts';
+import { Columns, entityKey, integer, json, nullable, readInteger, text } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { type Progress, type StepTools, startTask, type Task } from '../../tasks/tasks.ts';
 import type { Change } from '../../tenants/audit.ts';
@@ -105,17 +95,10 @@ async function readBlocked(
   entity: SqlUuid,
   found: readonly { webhookNo: number }[],
 ): Promise<Map<number, number>> {
-  const blockedOf = new Map<number, number>();
-  for (const chunk of chunks([...new Set(found.map(({ webhookNo }) => webhookNo))])) {
-    const heads = await blockedColumns.all(
-      queries,
-      `select ${blockedColumns.list} from queue_heads
-       where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`,
-      [entity, ...chunk],
-    );
-    for (const { webhookNo, blocked } of heads) blockedOf.set(webhookNo, blocked);
-  }
-  return blockedOf;
+  const from = 'from queue_heads where entity_id = $1 and webhook_no in';
+  const numbers = found.map(({ webhookNo }) => webhookNo);
+  const heads = await blockedColumns.allIn(queries, from, [entity], numbers);
+  return new Map(heads.map(({ webhookNo, blocked }) => [webhookNo, blocked]));
 }
 
 const progressColumns = new Columns({

@@ -24,18 +24,17 @@ export async function countRedeliveringIn(
   await planForClaims(queries, dialect);
   const scope = await resolveScope(queries, dialect, entityId, filter);
   if (scope === null) return 0;
-  const all = await countScope(queries, dialect, scope);
-  if (all === 0) return 0;
-  return all - (await countAlerts(queries, dialect, scope)) - (await countTests(queries, dialect, scope));
+  const all = await countScope(scope);
+  return all === 0 ? 0 : all - (await countAlerts(scope)) - (await countTests(scope));
 }
 
 const alertColumns = new Columns({ webhookNo: integer('webhook_no') });
 
-async function countAlerts(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+async function countAlerts(scope: Scope): Promise<number> {
   const alerts =
     scope.webhooks?.filter(({ webhookNo }) => webhookNo < 0) ??
     (await alertColumns.all(
-      queries,
+      scope.queries,
       `select ${alertColumns.list} from queue_heads where entity_id = $1 and webhook_no < 0`,
       [scope.entity],
     ));
@@ -43,20 +42,20 @@ async function countAlerts(queries: Queries, dialect: Dialect, scope: Scope): Pr
   for (const webhooks of chunks(alerts, FEW_WEBHOOKS)) {
     const named = new Set(webhooks.map(({ webhookNo }) => webhookNo));
     const waiting = scope.waiting.filter(({ webhookNo }) => named.has(webhookNo));
-    total += await countScope(queries, dialect, { ...scope, webhooks, waiting });
+    total += await countScope({ ...scope, webhooks, waiting });
   }
   return total;
 }
 
 const testColumns = new Columns({ webhookNo: integer(), status: integer(), total: integer() });
 
-async function countTests(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  const { status, webhooks } = scope;
+async function countTests(scope: Scope): Promise<number> {
+  const { queries, status, webhooks } = scope;
   const code = status === null || !(status in STATUS_CODES) ? null : STATUS_CODES[status as keyof typeof STATUS_CODES];
   if (status !== null && code === null) return 0;
   const named = webhooks === null ? null : new Set(webhooks.map(({ webhookNo }) => webhookNo));
   let total = 0;
-  for (const source of testSources(scope, dialect)) {
+  for (const source of testSources(scope)) {
     const parameters = new Parameters();
     const [no, state] = source.table === 'deliveries' ? ['d.webhook_no', 'd.status'] : ['q.webhook_no', 'q.recorded'];
     const rows = await testColumns.all(

@@ -93,20 +93,15 @@ export async function findOutdated(
   ids: readonly SqlUuid[],
 ): Promise<Map<string, DomainError>> {
   const { hexOf, bindUuid, lockRow } = dialect;
+  const deliveries = ids.map(hexOf);
+  const numbers = [...new Set(deliveries.map(eventNumber))].map(bindUuid);
+  const from = 'from events where entity_id = $1 and no in';
+  const rows = await eventColumns.allIn(queries, from, [entity], numbers, `order by no ${lockRow}`);
+  const byNo = new Map(rows.map((row) => [hexOf(row.no), row]));
   const found = new Map<string, DomainError>();
-  for (const chunk of chunks(ids.map(hexOf))) {
-    const numbers = [...new Set(chunk.map(eventNumber))];
-    const rows = await eventColumns.all(
-      queries,
-      `select ${eventColumns.list} from events
-       where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)} order by no ${lockRow}`,
-      [entity, ...numbers.map(bindUuid)],
-    );
-    const byNo = new Map(rows.map((row) => [hexOf(row.no), row]));
-    for (const hex of chunk) {
-      const error = errorOf(dialect, byNo.get(eventNumber(hex)), roundOfHex(hex));
-      if (error !== null) found.set(hex, error);
-    }
+  for (const hex of deliveries) {
+    const error = errorOf(dialect, byNo.get(eventNumber(hex)), roundOfHex(hex));
+    if (error !== null) found.set(hex, error);
   }
   return found;
 }

@@ -34,40 +34,27 @@ export async function findRejoining(
 ): Promise<Rejoining[]> {
   const { hexOf, bindUuid } = dialect;
   const entity = entityKey(dialect, entityId);
-  const found: Rejoining[] = [];
-  for (const chunk of chunks(ids)) {
-    const numbers = [...new Set(chunk.map((id) => eventNumber(hexOf(id))))];
-    const facts = await factColumns.all(
-      queries,
-      `select ${factColumns.list} from fact_events e join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
-       where e.entity_id = $1 and e.event_no in ${valuesList(1, numbers.length, 1)}`,
-      [entityId, ...numbers.map(bindUuid)],
-    );
-    if (facts.length === 0) continue;
-    const subjects = new Map(facts.map((fact) => [hexOf(fact.eventNo), subjectsOf(dialect, fact)]));
-    const completed = await idColumns.all(
-      queries,
-      `select ${idColumns.list} from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`,
-      [entity, ...chunk],
-    );
-    const webhookNos = [...new Set(completed.map(({ webhookNo }) => webhookNo))];
-    if (webhookNos.length === 0) continue;
-    const heads = await headColumns.all(
-      queries,
-      `select ${headColumns.list} from queue_heads
-       where entity_id = $1 and webhook_no in ${valuesList(1, webhookNos.length, 1)}`,
-      [entity, ...webhookNos],
-    );
-    const scopes = new Map(heads.map((head) => [head.webhookNo, { ...head, isOrdered: head.ordering !== 0 }]));
-    for (const { id, webhookNo } of completed) {
-      const about = subjects.get(eventNumber(hexOf(id)));
-      const scope = scopes.get(webhookNo);
-      const key = about === undefined || scope === undefined ? null : orderKeyOf(dialect, about, scope);
-      if (about === undefined || scope === undefined || key === null) continue;
-      found.push({ entityId, id, key, ...about, ...scope });
-    }
-  }
-  return found;
+  const numbers = [...new Set(ids.map((id) => eventNumber(hexOf(id))))].map(bindUuid);
+  const paid = 'from fact_events e join facts f on f.entity_id = e.entity_id and f.id = e.fact_id';
+  const facts = await factColumns.allIn(
+    queries,
+    `${paid} where e.entity_id = $1 and e.event_no in`,
+    [entityId],
+    numbers,
+  );
+  if (facts.length === 0) return [];
+  const subjects = new Map(facts.map((fact) => [hexOf(fact.eventNo), subjectsOf(dialect, fact)]));
+  const completed = await idColumns.allIn(queries, 'from deliveries where entity_id = $1 and id in', [entity], ids);
+  const webhookNos = completed.map(({ webhookNo }) => webhookNo);
+  const ofHeads = 'from queue_heads where entity_id = $1 and webhook_no in';
+  const heads = await headColumns.allIn(queries, ofHeads, [entity], webhookNos);
+  const scopes = new Map(heads.map((head) => [head.webhookNo, { ...head, isOrdered: head.ordering !== 0 }]));
+  return completed.flatMap(({ id, webhookNo }) => {
+    const about = subjects.get(eventNumber(hexOf(id)));
+    const scope = scopes.get(webhookNo);
+    const key = about === undefined || scope === undefined ? null : orderKeyOf(dialect, about, scope);
+    return about === undefined || scope === undefined || key === null ? [] : { entityId, id, key, ...about, ...scope };
+  });
 }
 
 export function keysOf(dialect: Dialect, rejoining: readonly Rejoining[]): OrderKey[] {

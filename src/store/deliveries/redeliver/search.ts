@@ -40,12 +40,12 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   const scope = await resolveScope(queries, dialect, search.entityId, search.filter);
   if (scope === null) return { found: [], readTo: null };
   const narrowed = narrow(scope, search.untilMs);
-  const sources = sourcesOf(narrowed, dialect);
+  const sources = sourcesOf(narrowed);
   const found = new Map<string, Found>();
   let readTo: string | null = null;
   const parts: { source: Source; end: string | null }[] = [];
   for (const source of sources) {
-    parts.push({ source, end: await endOfWalk(queries, dialect, walkOf(narrowed, dialect, source), search) });
+    parts.push({ source, end: await endOfWalk(queries, dialect, walkOf(narrowed, source), search) });
   }
   const inTable = (name: string) => parts.filter(({ source }) => source.table === name);
   // PostgreSQL reads each with a later snapshot. A delivery that is completed or sent again during the reads is in one

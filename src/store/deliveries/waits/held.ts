@@ -1,7 +1,7 @@
 import type { SuspendReason } from '../../../domain/attempt.ts';
 import { endpointId } from '../../../domain/ids.ts';
 import type { Queries } from '../../database/database.ts';
-import { Columns, chunks, integer, nullable, text, valuesList } from '../../database/sql.ts';
+import { Columns, integer, nullable, text } from '../../database/sql.ts';
 import { apiKeyTable, auditTable } from '../../tables.ts';
 
 /** Who or what holds deliveries. */
@@ -20,17 +20,10 @@ export async function readSuspensions(
   entityId: string,
   held: readonly { readonly webhookId: string }[],
 ): Promise<Map<string, Suspension>> {
-  const found = new Map<string, Suspension>();
-  for (const chunk of chunks([...new Set(held.map(({ webhookId }) => webhookId))])) {
-    const rows = await suspensionColumns.all(
-      queries,
-      `select ${suspensionColumns.list} from webhooks
-       where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`,
-      [entityId, ...chunk],
-    );
-    for (const { webhookId, ...suspension } of rows) found.set(webhookId, suspension);
-  }
-  return found;
+  const from = 'from webhooks where entity_id = $1 and id in';
+  const ids = held.map(({ webhookId }) => webhookId);
+  const rows = await suspensionColumns.allIn(queries, from, [entityId], ids);
+  return new Map(rows.map(({ webhookId, ...suspension }) => [webhookId, suspension]));
 }
 
 type Pauser = { readonly actor: string | null; readonly actorName: string | null };

@@ -2,17 +2,7 @@ import { type WaitsFor, waitsFor } from '../../../contract/deliveries/waits-for.
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  nullable,
-  type RowOf,
-  text,
-  uuid,
-  valuesList,
-} from '../../database/sql.ts';
+import { Columns, entityKey, integer, nullable, type RowOf, text, uuid } from '../../database/sql.ts';
 import { readLastFailures } from '../../endpoints/last-failures.ts';
 import { BLOCKED } from '../heads.ts';
 import { readPausers, readSuspensions } from './held.ts';
@@ -63,19 +53,10 @@ export async function readWaits(scope: Scope, deliveries: readonly Shown[]): Pro
 }
 
 async function readWaiting({ queries, dialect, entityId }: Scope, ids: readonly string[]): Promise<Waiting[]> {
-  const found: Waiting[] = [];
-  for (const chunk of chunks(ids)) {
-    const rows = await waitingColumns.all(
-      queries,
-      `select ${waitingColumns.list} from queue q
-       join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no
-       left join endpoints e on e.entity_id = h.entity_id and e.no = h.endpoint_no
-       where q.entity_id = $1 and q.id in ${valuesList(1, chunk.length, 1)}`,
-      [entityKey(dialect, entityId), ...chunk.map((id) => dialect.bindUuid(id.slice('dlv_'.length)))],
-    );
-    found.push(...rows);
-  }
-  return found;
+  const from = `from queue q join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no
+    left join endpoints e on e.entity_id = h.entity_id and e.no = h.endpoint_no where q.entity_id = $1 and q.id in`;
+  const keys = ids.map((id) => dialect.bindUuid(id.slice('dlv_'.length)));
+  return waitingColumns.allIn(queries, from, [entityKey(dialect, entityId)], keys);
 }
 
 type Facts = {
@@ -171,21 +152,16 @@ async function readFirsts(
   { queries, dialect, entityId }: Scope,
   parked: readonly Waiting[],
 ): Promise<Map<string, string>> {
-  const keys = new Map<string, SqlUuid>();
-  for (const { orderKey } of parked) if (orderKey !== null) keys.set(dialect.hexOf(orderKey), orderKey);
-  const found = new Map<string, string>();
-  for (const chunk of chunks([...keys.values()])) {
-    const rows = await firstColumns.all(
-      queries,
-      `select ${firstColumns.list} from queue q
-       where entity_id = $1 and order_key is not null and order_key in ${valuesList(1, chunk.length, 1)}
-         and turn = (select min(m.turn) from queue m
-           where m.entity_id = $1 and m.order_key = q.order_key and m.order_key is not null)`,
-      [entityKey(dialect, entityId), ...chunk],
-    );
-    for (const { key, id } of rows) found.set(dialect.hexOf(key), `dlv_${dialect.hexOf(id)}`);
-  }
-  return found;
+  const { bindUuid, hexOf } = dialect;
+  const keys = new Set(parked.flatMap(({ orderKey }) => (orderKey === null ? [] : hexOf(orderKey))));
+  const rows = await firstColumns.allIn(
+    queries,
+    `from queue q where entity_id = $1 and order_key is not null and turn = (select min(m.turn) from queue m
+       where m.entity_id = $1 and m.order_key = q.order_key and m.order_key is not null) and order_key in`,
+    [entityKey(dialect, entityId)],
+    [...keys].map(bindUuid),
+  );
+  return new Map(rows.map(({ key, id }) => [hexOf(key), `dlv_${hexOf(id)}`]));
 }
 
 const backlogColumns = new Columns({ endpointNo: integer('h.endpoint_no'), waiting: integer('sum(c.waiting)') });
@@ -196,16 +172,8 @@ async function readBacklogs(
   entity: SqlUuid,
   endpointNos: readonly number[],
 ): Promise<Map<number, number>> {
-  const found = new Map<number, number>();
-  for (const chunk of chunks(endpointNos)) {
-    const rows = await backlogColumns.all(
-      queries,
-      `select ${backlogColumns.list} from queue_heads h
-       join queue_counts c on c.entity_id = h.entity_id and c.webhook_no = h.webhook_no
-       where h.entity_id = $1 and h.endpoint_no in ${valuesList(1, chunk.length, 1)} group by h.endpoint_no`,
-      [entity, ...chunk],
-    );
-    for (const { endpointNo, waiting } of rows) found.set(endpointNo, waiting);
-  }
-  return found;
+  const from = `from queue_heads h join queue_counts c on c.entity_id = h.entity_id and c.webhook_no = h.webhook_no
+    where h.entity_id = $1 and h.endpoint_no in`;
+  const rows = await backlogColumns.allIn(queries, from, [entity], endpointNos, 'group by h.endpoint_no');
+  return new Map(rows.map(({ endpointNo, waiting }) => [endpointNo, waiting]));
 }

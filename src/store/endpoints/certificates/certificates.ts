@@ -13,14 +13,7 @@ import { checkSecretsOpen } from '../../tenants/signing-keys.ts';
 /** The client certificate of an endpoint. The chain is sealed with its private key, so that neither can be replaced alone. */
 
 const ROW = endpointCertificateTable.pick(['entityId', 'endpointNo', 'dateExpires', 'sealed']);
-const NEW_ROW = endpointCertificateTable.insertion([
-  'entityId',
-  'endpointNo',
-  'subject',
-  'fingerprint',
-  'dateExpires',
-  'sealed',
-]);
+const NEW_ROW = endpointCertificateTable.insertion(endpointCertificateTable.namesBut());
 
 const storedCertificate = z.strictObject({ certificate: z.string(), privateKey: z.string() });
 

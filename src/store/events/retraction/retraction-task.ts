@@ -1,7 +1,7 @@
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { lastDeliveryHex, roundRange } from '../../../domain/ids.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import {
   Columns,
   chunks,
@@ -265,11 +265,8 @@ async function readHeads(
   entity: SqlUuid,
   webhookNos: readonly number[],
 ): Promise<RowOf<typeof headColumns>[]> {
-  const found: RowOf<typeof headColumns>[] = [];
-  for (const chunk of chunks(webhookNos)) {
-    const sql = `select ${headColumns.list} from queue_heads where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`;
-    found.push(...(await headColumns.all(queries, sql, [entity, ...chunk] as SqlValue[])));
-  }
+  const from = 'from queue_heads where entity_id = $1 and webhook_no in';
+  const found = await headColumns.allIn(queries, from, [entity], webhookNos);
   return found.filter(({ blocked }) => (blocked & BLOCKED.deleted) === 0);
 }
 
