@@ -71,14 +71,21 @@ async function planList(
   const source = {
     table: 'webhooks',
     index: dialect.byIndex(indexOf(query)),
-    columns: SEQUENCED_WEBHOOK,
     where,
     order,
     parameters: parameters.values,
-    keys: { name: key, from: DEEP },
   };
   const read = async () => {
-    const webhooks = (await readWindow(queries, source, window)).map(withoutSequence);
+    const webhooks =
+      window.skip <= SHALLOW
+        ? await readWindow(queries, { ...source, columns: SHOWN_WEBHOOK }, window)
+        : (
+            await readWindow(
+              queries,
+              { ...source, columns: SEQUENCED_WEBHOOK, keys: { name: key, from: 0 } },
+              window,
+            )
+          ).map(withoutSequence);
     return { revision, list: { totalResults, webhooks } };
   };
   return { entries: window.skip + window.count, read };
@@ -127,8 +134,8 @@ const ORDERS = {
   },
 } as const;
 
-/** From here on, reading the rows that a page skips costs more than reading keys and rows in two statements. */
-const DEEP = 200;
+/** Up to here, reading the rows that a page skips costs less than reading keys and rows in two statements. */
+const SHALLOW = 200;
 
 /** With both, the network is the better one to go by: it has few webhooks of other events. */
 function indexOf({ networkId, event, sortBy }: WebhookListQuery): string {
