@@ -1,4 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact';
+import { Time } from '../values/time.tsx';
 import { SortHead } from './sort-head.tsx';
 import type { ListState } from './use-list.ts';
 
@@ -43,6 +44,15 @@ export function numberColumn<Row>(
 ): Column<Row> {
   const narrow = below === undefined ? {} : { narrow: { below, ...(line !== undefined && { line }) } };
   return { name, header, cell, width: '7.5rem', align: 'end', ...narrow, ...more };
+}
+
+/** When the thing of a row was accepted or created. */
+export function createdColumn<Row extends { readonly dateCreated: number }>(
+  header: string,
+  more: Partial<Column<Row>> = {},
+): Column<Row> {
+  const cell = ({ dateCreated }: Row) => <Time seconds={dateCreated} />;
+  return { name: 'dateCreated', header, width: '7.5rem', cell, ...more };
 }
 
 type DataTableProps<Row> = {

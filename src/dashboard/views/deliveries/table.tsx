@@ -1,10 +1,10 @@
 import type { Delivery } from '../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
-import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { type Column, createdColumn, DataTable } from '../../components/lists/data-table.tsx';
 import type { ListState } from '../../components/lists/use-list.ts';
 import { Network } from '../../components/values/network.tsx';
 import { PayloadSummary } from '../../components/values/payload-summary.tsx';
-import { DueTime, Time } from '../../components/values/time.tsx';
+import { DueTime } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
@@ -89,14 +89,7 @@ function columnsOf(values: Readonly<Record<string, string>>, opened: string | nu
       },
       cell: (delivery) => <WaitsFor delivery={delivery} />,
     },
-    {
-      name: 'dateCreated',
-      header: 'Accepted',
-      sort: 'desc',
-      width: '7.5rem',
-      narrowWidth: '6.5rem',
-      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-    },
+    createdColumn('Accepted', { sort: 'desc', narrowWidth: '6.5rem' }),
   ];
 }
 

@@ -3,14 +3,13 @@ import type { Event } from '../../../client/events/events.ts';
 import type { Coverage } from '../../../client/webhooks.ts';
 import { summaryOf } from '../../../domain/chain/payload-summary.ts';
 import { Icon } from '../../components/icon.tsx';
-import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { type Column, createdColumn, DataTable } from '../../components/lists/data-table.tsx';
 import type { ListState } from '../../components/lists/use-list.ts';
 import { Breakable } from '../../components/values/breakable.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { JsonText } from '../../components/values/json-text.tsx';
 import { Network } from '../../components/values/network.tsx';
 import { PayloadSummary } from '../../components/values/payload-summary.tsx';
-import { Time } from '../../components/values/time.tsx';
 import { RetractedBadge, RetractionBadge } from '../deliveries/retraction.tsx';
 import { Reached, registeredNow } from './reached.tsx';
 
@@ -36,14 +35,7 @@ export function EventTable({ events, coverage, busy, list, onRegister }: TablePr
         <Reached event={event} registered={registeredNow(event, coverage)} register={() => onRegister(event)} />
       ),
     },
-    {
-      name: 'dateCreated',
-      header: 'Accepted',
-      sort: 'desc',
-      width: '8.5rem',
-      narrow: { below: 'small', line: 'cell' },
-      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-    },
+    createdColumn('Accepted', { sort: 'desc', width: '8.5rem', narrow: { below: 'small', line: 'cell' } }),
     {
       name: 'payload',
       header: 'Payload',

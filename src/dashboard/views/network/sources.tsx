@@ -1,10 +1,9 @@
 import type { Source } from '../../../client/chain/sources.ts';
 import { paybell } from '../../api.ts';
-import { type Column, DataTable } from '../../components/lists/data-table.tsx';
+import { type Column, createdColumn, DataTable } from '../../components/lists/data-table.tsx';
 import { Address } from '../../components/values/address.tsx';
 import { Badge, type Display } from '../../components/values/badge.tsx';
 import { countOf } from '../../components/values/count-text.ts';
-import { Time } from '../../components/values/time.tsx';
 import { PartProblem } from '../../components/view/loaded.tsx';
 import { Section } from '../../components/view/section.tsx';
 import { Loading } from '../../components/view/states.tsx';
@@ -47,13 +46,7 @@ const COLUMNS: readonly Column<Source>[] = [
     narrow: { below: 'medium', line: 'cell' },
     cell: (source) => <SourceState source={source} />,
   },
-  {
-    name: 'dateCreated',
-    header: 'Created',
-    width: '8rem',
-    narrowWidth: '6.5rem',
-    cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-  },
+  createdColumn('Created', { width: '8rem', narrowWidth: '6.5rem' }),
 ];
 
 /** The entity's sources that read from the network. */

@@ -1,9 +1,8 @@
 import type { Payment } from '../../../client/chain/payments.ts';
-import type { Column } from '../../components/lists/data-table.tsx';
+import { type Column, createdColumn } from '../../components/lists/data-table.tsx';
 import { Address } from '../../components/values/address.tsx';
 import { countText } from '../../components/values/count-text.ts';
 import { Network } from '../../components/values/network.tsx';
-import { Time } from '../../components/values/time.tsx';
 import { paymentPath } from '../../paths.ts';
 import { Link } from '../../router.tsx';
 import { Amount } from './amount.tsx';
@@ -40,14 +39,7 @@ export const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
     narrow: { below: 'small', line: (payment) => <Reach payment={payment} /> },
     cell: (payment) => <Reach payment={payment} />,
   },
-  {
-    name: 'dateCreated',
-    header: 'Seen',
-    sort: 'desc',
-    width: '7rem',
-    narrowWidth: '5.75rem',
-    cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-  },
+  createdColumn('Seen', { sort: 'desc', width: '7rem', narrowWidth: '5.75rem' }),
 ];
 
 /** The link covers the whole row. */

@@ -3,11 +3,10 @@ import type { Delivery, DeliveryCounts } from '../../../../client/deliveries.ts'
 import { type ApiProblem, ownProblem, paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';
-import { type Column, DataTable } from '../../../components/lists/data-table.tsx';
+import { type Column, createdColumn, DataTable } from '../../../components/lists/data-table.tsx';
 import { countText } from '../../../components/values/count-text.ts';
 import { Network } from '../../../components/values/network.tsx';
 import { PayloadSummary } from '../../../components/values/payload-summary.tsx';
-import { Time } from '../../../components/values/time.tsx';
 import { PartProblem } from '../../../components/view/loaded.tsx';
 import { Section } from '../../../components/view/section.tsx';
 import { Loading } from '../../../components/view/states.tsx';
@@ -118,12 +117,6 @@ function columnsOf(endpointId: string): readonly Column<Delivery>[] {
       narrow: { below: 'small' },
       cell: (delivery) => <LastResponse delivery={delivery} />,
     },
-    {
-      name: 'accepted',
-      header: 'Accepted',
-      width: '7.5rem',
-      narrowWidth: '6.5rem',
-      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-    },
+    createdColumn('Accepted', { narrowWidth: '6.5rem' }),
   ];
 }

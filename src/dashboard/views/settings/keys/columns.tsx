@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../../../client/admin.ts';
 import { PERMISSIONS } from '../../../../domain/keys/api-keys.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
-import type { Column } from '../../../components/lists/data-table.tsx';
+import { type Column, createdColumn } from '../../../components/lists/data-table.tsx';
 import { Badge } from '../../../components/values/badge.tsx';
 import { Time } from '../../../components/values/time.tsx';
 import { isInForce, KeyState } from './key-state.tsx';
@@ -52,14 +52,7 @@ export function columnsOf(ownId: string | null, onRevoke: (apiKey: ApiKey) => vo
           <Time seconds={dateLastUsed} />
         ),
     },
-    {
-      name: 'dateCreated',
-      header: 'Created',
-      sort: 'desc',
-      width: '8rem',
-      narrow: { below: 'wide' },
-      cell: ({ dateCreated }) => <Time seconds={dateCreated} />,
-    },
+    createdColumn('Created', { sort: 'desc', width: '8rem', narrow: { below: 'wide' } }),
     {
       name: 'actions',
       header: 'Actions',
