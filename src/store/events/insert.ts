@@ -1,8 +1,9 @@
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { Dialect, SqlUuid, SqlValue } from '../database/database.ts';
-import { awaitedChunks, entityKey, eventIdKey, powersOfTwo, subjectKey, textByRows, valuesList } from '../database/sql.ts';
+import { awaitedChunks, entityKey, eventIdKey, powersOfTwo, textByRows, valuesList } from '../database/sql.ts';
 import type { AcceptanceRun, Incoming } from './acceptance.ts';
 import { isNameOfNumber } from './event-ids.ts';
+import { keysOfEvent } from './subjects.ts';
 
 /** The rows of accepted events. */
 
@@ -62,6 +63,7 @@ async function insertNames({ queries, dialect, incoming }: AcceptanceRun): Promi
 
 function addValues(values: SqlValue[], dialect: Dialect, { event, eventNo, deliveries }: Incoming): void {
   const createdAtMs = timeOfHex(eventNo);
+  const { transfer, agreement } = keysOfEvent(dialect, event, createdAtMs);
   values.push(
     entityKey(dialect, event.entityId),
     dialect.bindUuid(eventNo),
@@ -71,8 +73,8 @@ function addValues(values: SqlValue[], dialect: Dialect, { event, eventNo, deliv
     event.event,
     event.eventId,
     event.body,
-    subjectKey(event.transferId),
-    subjectKey(event.agreementId),
+    transfer,
+    agreement,
     event.trace ?? null,
   );
 }
