@@ -20,7 +20,7 @@ const insertEventsText = textByRows(
     values ${valuesList(rows, 11)}`,
 );
 
-/** Of two events with one id in a group, only the first is new. */
+/** If two events of a group have one id, only the first is new. */
 export async function insertEvents(run: AcceptanceRun): Promise<void> {
   const fresh = await insertNames(run);
   run.added = fresh.size === run.incoming.length ? run.incoming : run.incoming.filter((one) => fresh.has(one));
