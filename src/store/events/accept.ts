@@ -162,7 +162,7 @@ async function withoutReceivers(
   }
   const retracted = await findRetracted(queries, dialect, event);
   if (retracted instanceof DomainError) return { ...none, rejected: retracted };
-  return { ...none, deliveries: retracted.possibleReceivers, retracted };
+  return { ...none, deliveries: retracted.receivers, retracted };
 }
 
 async function insertPlanned({ queries, dialect, plan, order, changes }: AcceptanceRun): Promise<void> {

@@ -9,7 +9,7 @@ import type { CountChanges } from '../deliveries/counts/counts.ts';
 import type { Place, Promotion } from '../deliveries/order/order-keys.ts';
 import type { QueuedDelivery } from '../deliveries/queued.ts';
 
-/** What the steps of an acceptance share: the events as they come in, what they become, and the transaction. */
+/** The steps of an acceptance share these types: the event as it comes in, its parts, and the transaction. */
 
 export type NewEvent = {
   entityId: string;
@@ -79,7 +79,7 @@ export type RetractedEvent = {
   readonly agreementId: string | null;
   readonly transferId: string | null;
   /** How many webhooks may have received it. */
-  readonly possibleReceivers: number;
+  readonly receivers: number;
 };
 
 export type Incoming = {
@@ -219,7 +219,7 @@ export type AcceptanceRun = {
   isListened: boolean;
   /** The events that the transaction decides about. */
   incoming: readonly Incoming[];
-  /** Those of them that are new. */
+  /** The new events among them. */
   added: readonly Incoming[];
   outdated: readonly Outdated[];
   order: Order;

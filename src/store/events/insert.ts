@@ -1,16 +1,9 @@
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { Dialect, SqlUuid, SqlValue } from '../database/database.ts';
-import {
-  awaitedChunks,
-  entityKey,
-  eventIdKey,
-  powersOfTwo,
-  subjectKey,
-  textByRows,
-  valuesList,
-} from '../database/sql.ts';
+import { awaitedChunks, entityKey, eventIdKey, powersOfTwo, textByRows, valuesList } from '../database/sql.ts';
 import type { AcceptanceRun, Incoming } from './acceptance.ts';
 import { isNameOfNumber } from './event-ids.ts';
+import { keysOfEvent } from './subjects.ts';
 
 /** The rows of accepted events. */
 
@@ -27,7 +20,7 @@ const insertEventsText = textByRows(
     values ${valuesList(rows, 11)}`,
 );
 
-/** Of two events with one id in a group, only the first is new. */
+/** If two events of a group have one id, only the first is new. */
 export async function insertEvents(run: AcceptanceRun): Promise<void> {
   const fresh = await insertNames(run);
   run.added = fresh.size === run.incoming.length ? run.incoming : run.incoming.filter((one) => fresh.has(one));
@@ -70,6 +63,7 @@ async function insertNames({ queries, dialect, incoming }: AcceptanceRun): Promi
 
 function addValues(values: SqlValue[], dialect: Dialect, { event, eventNo, deliveries }: Incoming): void {
   const createdAtMs = timeOfHex(eventNo);
+  const { transfer, agreement } = keysOfEvent(dialect, event, createdAtMs);
   values.push(
     entityKey(dialect, event.entityId),
     dialect.bindUuid(eventNo),
@@ -79,8 +73,8 @@ function addValues(values: SqlValue[], dialect: Dialect, { event, eventNo, deliv
     event.event,
     event.eventId,
     event.body,
-    subjectKey(event.transferId),
-    subjectKey(event.agreementId),
+    transfer,
+    agreement,
     event.trace ?? null,
   );
 }

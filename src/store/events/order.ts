@@ -129,7 +129,7 @@ function placeOf({ eventNo }: Incoming, { endpointNo }: Receiver): string {
   return `${eventNo} ${endpointNo}`;
 }
 
-/** Otherwise its agreement gives no order, and its hash is not needed. */
+/** For unordered endpoints, its agreement gives no order, and no hash of it is needed. */
 function isForOrdered({ receivers }: Incoming): boolean {
   return receivers.some(({ isOrdered }) => isOrdered);
 }

@@ -3,6 +3,7 @@ import { type DeliveryListQuery, deliveryListQuerySchema } from '../../../src/co
 import { subjectKey } from '../../../src/store/database/sql.ts';
 import { countStatuses, listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { countRedelivering } from '../../../src/store/deliveries/redeliver/count.ts';
+import { keysOfEvent, SubjectRuns } from '../../../src/store/events/subjects.ts';
 import { moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, completeAll, forgetDeliveries, LATE_ON_1, newEvent } from '../../support/deliveries.ts';
@@ -58,6 +59,40 @@ onEveryEngine('searching deliveries', (store) => {
     expect(await eventsOf(entityId, { q: 't-' })).toEqual([]);
     await store.db.transaction((queries) => queries.run('update events set transfer_key = $1', [subjectKey('t-9')]));
     expect(await eventsOf(entityId, { q: 't-9' })).toEqual([]);
+  });
+
+  test('finds the newest of them in every run of keys, and those without a run', async () => {
+    const { entityId } = await twoHosts();
+    const runs = new SubjectRuns(1);
+    const ids = Array.from({ length: 6 }, (_, index) => `event ${index}`);
+    for (const eventId of ids) await about(entityId, eventId, { transferId: 't-1', agreementId: 'a-1' });
+    await about(entityId, 'another', { transferId: 't-2', agreementId: 'a-2' });
+    for (const [index, eventId] of ids.entries()) {
+      // The first two as PostgreSQL stores them, and the others as SQLite does.
+      const uuid = index < 2 ? 'uuid' : 'blob';
+      const subjects = { transferId: 't-1', agreementId: 'a-1' };
+      const { transfer, agreement } = keysOfEvent({ uuid }, subjects, Date.UTC(2027, 0), runs);
+      const sql = 'update events set transfer_key = $1, agreement_key = $2 where event_id = $3';
+      await store.db.transaction((queries) => queries.run(sql, [transfer, agreement, eventId]));
+    }
+    for (const q of ['t-1', 'a-1']) {
+      expect(await eventsOf(entityId, { q })).toEqual(ids.flatMap((eventId) => [eventId, eventId]));
+    }
+    expect(await eventsOf(entityId, { q: 't-2' })).toEqual(['another', 'another']);
+    expect(await eventsOf(entityId, { q: 't-3' })).toEqual([]);
+  });
+
+  test('begins a run after as many events, later than all before it, whatever the clock says', () => {
+    const runs = new SubjectRuns(2);
+    const at = (ms: number) => runs.next(ms);
+    const taken = [at(Date.UTC(2027, 0)), at(0), at(0), at(0), at(Date.UTC(2028, 0)), at(Date.UTC(2027, 0))];
+    const [first = 0] = taken;
+    expect(taken.slice(0, 4)).toEqual([first, first, first + 1, first + 1]);
+    expect(taken[4]).toBe(first + 365 * 86_400);
+    expect(taken[5]).toBe(taken[4] ?? 0);
+    // Beyond the last run, the keys stay integers that a JSON number represents.
+    const { transfer } = keysOfEvent({ uuid: 'blob' }, { transferId: 't-1' }, Date.UTC(2100, 0), new SubjectRuns());
+    expect(Number.isSafeInteger(transfer)).toBe(true);
   });
 
   test('finds no more than the newest hundred events of an agreement', async () => {

@@ -4,7 +4,7 @@ import { entityKey } from '../../database/sql.ts';
 import type { AcceptanceRun } from '../../events/acceptance.ts';
 import { countEvents } from './counts.ts';
 
-/** Counts the accepted events, and those of them that have no deliveries. */
+/** Counts the accepted events. Events without deliveries have another counter too. */
 export async function countAccepted({ queries, dialect, changes, order }: AcceptanceRun): Promise<void> {
   const { accepted, supersededBy } = order;
   const events = accepted.map(({ eventNo, event: { entityId, networkId, event } }) => ({

@@ -50,7 +50,7 @@ export async function findRetracted(
     event: original.event,
     agreementId: readSubject(agreementId),
     transferId: readSubject(transferId),
-    possibleReceivers: await countReceived(queries, dialect, entity, hex, round),
+    receivers: await countReceived(queries, dialect, entity, hex, round),
   };
 }
 

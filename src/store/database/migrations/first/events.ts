@@ -5,7 +5,7 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
   return [
     // The event's number is a UUIDv7 whose last 40 bits are zero: the range of the ids of its deliveries. `body` is the
     // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
-    // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `outdated_by` are numbers of
+    // `agreement_key` are made of a hash of the ids in the payload (`store/events/subjects.ts`). `superseded_by` and `outdated_by` are numbers of
     // events. The event in `outdated_by` made this one untrue: a retraction or, for a retraction, the return of the payment.
     // Paybell does not send an outdated event again. Rounds of a held event up to `retracted_round` are retracted;
     // it is null before the first retraction, so that it costs nothing.
@@ -15,8 +15,8 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       network_id bigint not null,
       created_at_ms bigint not null,
       deliveries int not null,
-      transfer_key int,
-      agreement_key int,
+      transfer_key bigint,
+      agreement_key bigint,
       retracted_round smallint,
       superseded_by ${uuid},
       outdated_by ${uuid},
