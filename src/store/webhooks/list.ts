@@ -80,11 +80,7 @@ async function planList(
       window.skip <= SHALLOW
         ? await readWindow(queries, { ...source, columns: SHOWN_WEBHOOK }, window)
         : (
-            await readWindow(
-              queries,
-              { ...source, columns: SEQUENCED_WEBHOOK, keys: { name: key, from: 0 } },
-              window,
-            )
+            await readWindow(queries, { ...source, columns: SEQUENCED_WEBHOOK, keys: { name: key, from: 0 } }, window)
           ).map(withoutSequence);
     return { revision, list: { totalResults, webhooks } };
   };

@@ -96,7 +96,7 @@ describe('paybell backup', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`pg_dump --format=custom --file=${to('pg.dump')} "$DATABASE_URL"`);
     expect(stderr).toContain('pg_restore');
-    expect(stderr).toContain('SECRET_KEY is not in the backup');
+    expect(stderr).toContain('Store SECRET_KEY elsewhere');
     expect(existsSync(to('pg.dump'))).toBe(false);
   });
 });

@@ -25,7 +25,10 @@ export function addDefinitionOptions(command: Command): Command {
   return addChangeOptions(
     command
       .option('--network <id>', 'network of the contract')
-      .option('--preset <name>', 'a known contract: erc20, request-network, loop or superfluid; native for the coin of the network')
+      .option(
+        '--preset <name>',
+        'a known contract: erc20, request-network, loop or superfluid; native for the coin of the network',
+      )
       .option('--contract <address>', 'address of the contract; none with the preset native')
       .option('--abi <event>', 'without a preset: the event as Solidity declares it')
       .option('--event <kind>', 'without a preset: Transfer or an event kind'),
