@@ -13,13 +13,14 @@ import { isDollar } from './tokens.ts';
 /**
  * Finality by amount: a webhook gets small payments early and large payments late. The first rule whose amount the payment
  * does not exceed decides. Payments above all rules, in other tokens, and events without an amount get `otherwise`. The
- * amount of a payment never changes, so that one payment has one finality for each webhook.
+ * amount of a payment never changes, so that one payment has one finality for each webhook. Its lists are not `readonly`:
+ * the client package declares the lists of the API so, and a test compares both.
  */
-export type FinalityByAmount = { readonly rules: readonly AmountRule[]; readonly otherwise: Finality };
+export type FinalityByAmount = { readonly rules: AmountRule[]; readonly otherwise: Finality };
 export type AmountRule = {
   /** An exact decimal; it is part of the range. */
   readonly maxAmount: string;
-  readonly tokens: readonly RuleTokens[];
+  readonly tokens: RuleTokens[];
   readonly finality: Finality;
 };
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import {
+  type AmountRule,
   allowsFinality,
   describeFinality,
   type FinalityByAmount,
@@ -21,9 +22,10 @@ const BASE = 8453;
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913';
 const EURC = '0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42';
 
-const rule = (maxAmount: string, finality: FinalityByAmount['otherwise']) => ({
-  ...{ maxAmount, finality },
-  tokens: ['usd'] as const,
+const rule = (maxAmount: string, finality: AmountRule['finality']): AmountRule => ({
+  maxAmount,
+  tokens: ['usd'],
+  finality,
 });
 const RULES: FinalityByAmount = { rules: [rule('50', 'seen'), rule('500', 12)], otherwise: 'final' };
 

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { paymentListQuerySchema } from '../../../src/contract/chain/payments.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
 import {
+  type AmountRule,
   type FinalityByAmount,
   type WebhookFinality,
   webhookFinalityText,
@@ -187,7 +188,7 @@ onEveryEngine('finality by amount', (store) => {
     // Each third has rules of its own that deliver the payment early, each third has rules that deliver it late.
     for (const [place, postUrl] of urls.entries()) {
       const maxAmount = String(place % 3 === 0 ? 60 + place : 1 + place);
-      const rules = [{ maxAmount, tokens: ['usd'] as const, finality: 'seen' as const }];
+      const rules: AmountRule[] = [{ maxAmount, tokens: ['usd'], finality: 'seen' }];
       if (place % 3 === 2) continue;
       await setFinality(store.db, entityId, { postUrl }, webhookFinalityText({ rules, otherwise: 'final' }));
     }
@@ -229,7 +230,7 @@ onEveryEngine('finality by amount', (store) => {
   });
 
   test('is what the sums of a day expect, so that a payment that waits by its rule is not missing', async () => {
-    const rules = [{ maxAmount: '50', tokens: ['usd'] as const, finality: 100 }];
+    const rules: AmountRule[] = [{ maxAmount: '50', tokens: ['usd'], finality: 100 }];
     const { entityId, networkId, start, payment, see, step } = await setUp(10, { rules, otherwise: 'final' });
     const day = 20_000 * 86_400;
     const position = { ...at(start), blockS: day + networkId };

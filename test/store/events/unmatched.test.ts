@@ -18,8 +18,10 @@ const DAY_MS = 86_400_000;
 
 /** The rules of a webhook that counts confirmations of small payments. */
 function rulesUpTo(confirmations: number): string {
-  const rules = [{ maxAmount: '50', tokens: ['usd'] as const, finality: confirmations }];
-  return webhookFinalityText({ rules, otherwise: 'final' });
+  return webhookFinalityText({
+    rules: [{ maxAmount: '50', tokens: ['usd'], finality: confirmations }],
+    otherwise: 'final',
+  });
 }
 
 onEveryEngine('the events that reached no webhook', (store) => {

@@ -1,6 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Finality, isFinality, MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../../domain/chain/finality.ts';
-import { describeFinality, finalityErrors, type WebhookFinality } from '../../../domain/chain/finality-by-amount.ts';
+import {
+  type AmountRule,
+  describeFinality,
+  finalityErrors,
+  type WebhookFinality,
+} from '../../../domain/chain/finality-by-amount.ts';
 
 /** The finality of a webhook as an option. */
 
@@ -41,10 +46,10 @@ const FORM =
 function parseByAmount(text: string): WebhookFinality {
   const parts = text.split(',').map((part) => part.trim());
   const otherwise = parseLevel(parts.at(-1) ?? '');
-  const rules = parts.slice(0, -1).map((part) => {
+  const rules = parts.slice(0, -1).map((part): AmountRule => {
     const [level = '', maxAmount, ...others] = part.split(':');
     if (maxAmount === undefined || others.length > 0) throw new InvalidArgumentError(FORM);
-    return { maxAmount, tokens: ['usd'] as const, finality: parseLevel(level) };
+    return { maxAmount, tokens: ['usd'], finality: parseLevel(level) };
   });
   const finality = { rules, otherwise };
   const [error] = finalityErrors(finality);
