@@ -256,6 +256,10 @@ class WakingStore implements FollowerStore {
     return this.store.factsOf(...facts);
   }
 
+  accounts(networkId: number) {
+    return this.store.accounts(networkId);
+  }
+
   async commit(lease: Lease, step: Step): Promise<boolean> {
     const isHolder = await this.store.commit(lease, step);
     if (isHolder) this.publisher.wake();

@@ -3,6 +3,7 @@ import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finali
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
+import { dropAccounts, writeAccounts } from './accounts.ts';
 import { withoutRemoved } from './addresses/books.ts';
 import { noteDisputes, noteTrouble, type StoredTrouble } from './alerts.ts';
 import { type FactRow, finalizeFacts, type RetractedRow, writeChanges } from './fact-changes.ts';
@@ -74,6 +75,8 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
       nowMs,
     );
     await writeBackfills(queries, lease, step);
+    await writeAccounts(queries, networkId, step.accounts ?? []);
+    await dropAccounts(queries, networkId, step.droppedAccounts ?? []);
     const tip = { number: step.tip?.number ?? before.tipNumber ?? 0, timestampS: step.tipS ?? before.tipS };
     await publish(queries, outbox, { reached, retracted, levels, nowMs, tip });
     await outbox.write(queries);

@@ -196,6 +196,21 @@ export type DueBalance = { readonly entityId: string; readonly invoiceId: string
 /** The answer, in the smallest unit; null if the node does not say. */
 export type ReadBalance = Pick<DueBalance, 'entityId' | 'invoiceId'> & { readonly balance: bigint | null };
 
+/** How far an account was read, on a network that is read by account. */
+export type AccountProgress = {
+  readonly account: string;
+  /** All transactions of the account up to this slot are stored. */
+  readonly cursorSlot: number;
+  /** The balance after them, in the smallest unit. */
+  readonly cursorBalance: string;
+  /** A transaction of an earlier slot, at which the next list ends; null to list back to the slot. */
+  readonly untilSignature: string | null;
+  /** A transaction of the slot. */
+  readonly lastSignature: string | null;
+  /** When the account was last listed although its balance was the same, by the database's time. */
+  readonly sweptAtMs: number;
+};
+
 /** The results of a poll, or of a part of it, written in one transaction. */
 export type Step = {
   readonly tip: BlockRef | null;
@@ -209,6 +224,9 @@ export type Step = {
   /** At most `MAX_STEP_CHANGES`, cut at a block boundary. */
   readonly changes: readonly FactChange[];
   readonly backfilled: readonly BackfillProgress[];
+  /** Accounts whose progress changed, and accounts that are no longer read. Absent on networks with logs. */
+  readonly accounts?: readonly AccountProgress[];
+  readonly droppedAccounts?: readonly string[];
   /** The held facts whose transaction was asked for, and whether it was absent. */
   readonly asked: readonly AskedFact[];
   readonly costs: readonly SourceCost[];
@@ -231,6 +249,8 @@ export interface FollowerStore {
   factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]>;
   /** In any state. */
   factsOf(keys: readonly FactKey[]): Promise<StoredFact[]>;
+  /** The accounts of a network that is read by account. */
+  accounts(networkId: number): Promise<AccountProgress[]>;
   /** Returns false, and writes nothing, if another instance now holds the lease. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;

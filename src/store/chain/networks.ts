@@ -2,6 +2,7 @@ import type { FactKey, StoredFact } from '../../domain/chain/facts.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { readAccounts } from './accounts.ts';
 import { dropRemoved } from './addresses/drop.ts';
 import { takeOverUnread } from './addresses/unread.ts';
 import { queueAlerts } from './alerts.ts';
@@ -10,6 +11,7 @@ import { haltNetwork, pauseSources } from './halt.ts';
 import { readDueHeld } from './held/due.ts';
 import { noteBalances, readDueBalances } from './invoices/check.ts';
 import type {
+  AccountProgress,
   DueBalance,
   FollowedSource,
   FollowerStore,
@@ -116,6 +118,10 @@ export class NetworkStore implements FollowerStore {
       }
     }
     return found;
+  }
+
+  accounts(networkId: number): Promise<AccountProgress[]> {
+    return readAccounts(this.db, networkId);
   }
 
   commit(lease: Lease, step: Step): Promise<boolean> {

@@ -221,3 +221,13 @@ export const anchorTable = new Table('chain_anchors', {
   number: integer('number'),
   hash: text('hash'),
 });
+
+export const accountTable = new Table('chain_accounts', {
+  networkId: integer('network_id'),
+  account: text('account'),
+  cursorSlot: integer('cursor_slot'),
+  cursorBalance: text('cursor_balance'),
+  untilSignature: nullable(text('until_signature')),
+  lastSignature: nullable(text('last_signature')),
+  sweptAtMs: integer('swept_at_ms'),
+});

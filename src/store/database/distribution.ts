@@ -32,6 +32,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   invoices: 'on the coordinator',
   chains: 'reference',
   chain_anchors: 'on the coordinator',
+  chain_accounts: 'on the coordinator',
   chain_tokens: 'on the coordinator',
   chain_alerts: 'on the coordinator',
   facts: 'reference',

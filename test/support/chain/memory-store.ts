@@ -10,6 +10,7 @@ import type {
 } from '../../../src/domain/chain/facts.ts';
 import { NO_VOTES, NOTHING_LEARNED } from '../../../src/domain/chain/witnesses.ts';
 import {
+  type AccountProgress,
   type FollowedSource,
   type FollowerStore,
   type Lease,
@@ -110,6 +111,10 @@ export class MemoryStore implements FollowerStore {
     return keys.flatMap(({ entityId, factId }) =>
       (this.#byId.get(factId) ?? []).filter((fact) => fact.entityId === entityId).map((fact) => ({ ...fact })),
     );
+  }
+
+  async accounts(): Promise<AccountProgress[]> {
+    return [];
   }
 
   async commit(lease: Lease, step: Step): Promise<boolean> {

@@ -63,6 +63,19 @@ const NETWORK_TABLES: readonly string[] = [
     hash text not null,
     primary key (network_id, number)
   )`,
+  // How far an account was read on a network that is read by account. All its transactions up to `cursor_slot` are stored, and it
+  // had `cursor_balance` after them. The next list of transactions ends at `until_signature`, which is of an earlier slot;
+  // `last_signature` is of `cursor_slot`.
+  `create table chain_accounts (
+    network_id bigint not null,
+    account text collate "binary" not null,
+    cursor_slot bigint not null,
+    cursor_balance text not null,
+    until_signature text,
+    last_signature text,
+    swept_at_ms bigint not null,
+    primary key (network_id, account)
+  )`,
   // `decimals` and `symbol` are null if the token does not return them. A listed token has no `symbol` here.
   `create table chain_tokens (
     network_id bigint not null,

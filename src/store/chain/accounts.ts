@@ -1,0 +1,53 @@
+import type { Queries, SqlValue } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+import type { AccountProgress } from './network-store.ts';
+import { accountTable } from './tables.ts';
+
+/** How far each watched account of a network was read, on networks that are read by account. */
+
+const columns = accountTable.pick([
+  'account',
+  'cursorSlot',
+  'cursorBalance',
+  'untilSignature',
+  'lastSignature',
+  'sweptAtMs',
+]);
+
+export function readAccounts(queries: Pick<Queries, 'all'>, networkId: number): Promise<AccountProgress[]> {
+  return columns.all(queries, `select ${columns.list} from chain_accounts where network_id = $1`, [networkId]);
+}
+
+/** In the transaction of a step. */
+export async function writeAccounts(
+  queries: Queries,
+  networkId: number,
+  accounts: readonly AccountProgress[],
+): Promise<void> {
+  for (const chunk of chunks(accounts)) {
+    await queries.send(
+      `insert into chain_accounts
+         (network_id, account, cursor_slot, cursor_balance, until_signature, last_signature, swept_at_ms)
+       values ${valuesList(chunk.length, 7, 0, ['bigint', 'text', 'bigint', 'text', 'text', 'text', 'bigint'])}
+       on conflict (network_id, account) do update set cursor_slot = excluded.cursor_slot,
+         cursor_balance = excluded.cursor_balance, until_signature = excluded.until_signature,
+         last_signature = excluded.last_signature, swept_at_ms = excluded.swept_at_ms`,
+      chunk.flatMap((each): SqlValue[] => [
+        networkId,
+        each.account,
+        each.cursorSlot,
+        each.cursorBalance,
+        each.untilSignature,
+        each.lastSignature,
+        each.sweptAtMs,
+      ]),
+    );
+  }
+}
+
+export async function dropAccounts(queries: Queries, networkId: number, accounts: readonly string[]): Promise<void> {
+  for (const chunk of chunks(accounts)) {
+    const sql = `delete from chain_accounts where network_id = $1 and account in ${valuesList(1, chunk.length, 1)}`;
+    await queries.send(sql, [networkId, ...chunk]);
+  }
+}
