@@ -1,6 +1,10 @@
 /** Contracts whose events Paybell already knows. */
-export const PRESETS = ['erc20', 'trc20', 'native', 'request-network', 'loop', 'superfluid'] as const;
+export const EVM_PRESETS = ['erc20', 'trc20', 'native', 'request-network', 'loop', 'superfluid'] as const;
 
+/** `spl` and `native` are the presets of Solana, whose payments are changes of balances. */
+export const PRESETS = [...EVM_PRESETS, 'spl'] as const;
+
+export type EvmPreset = (typeof EVM_PRESETS)[number];
 export type Preset = (typeof PRESETS)[number];
 
 export type WhereValue = string | number | boolean;

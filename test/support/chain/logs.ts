@@ -3,9 +3,9 @@ import { type AbiLibrary, loadAbiLibrary } from '../../../src/chain/evm/decode/a
 import type { CallOutcome, ContractCall } from '../../../src/chain/evm/decode/contract-calls.ts';
 import { type DecoderOptions, LogDecoder, type SkipReason } from '../../../src/chain/evm/decode/decoder.ts';
 import { type EventAbi, parseEventAbi } from '../../../src/chain/evm/decode/definition/event-abi.ts';
-import { PRESET_RULES } from '../../../src/chain/evm/decode/definition/presets.ts';
+import { PRESET_RULES, presetRules } from '../../../src/chain/evm/decode/definition/presets.ts';
 import type { Log } from '../../../src/chain/evm/rpc/types.ts';
-import type { Preset, SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
+import type { EvmPreset, SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import type { StatedToken } from '../../../src/domain/chain/tokens.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 
@@ -50,7 +50,7 @@ export function logOf(abi: string, values: readonly unknown[], position: Partial
   };
 }
 
-export function presetLog(preset: Preset, values: readonly unknown[], position?: Partial<Log>): Log {
+export function presetLog(preset: EvmPreset, values: readonly unknown[], position?: Partial<Log>): Log {
   return logOf(PRESET_RULES[preset].abi, values, position);
 }
 
@@ -73,7 +73,7 @@ let sources = 0;
 
 export function sourceOf(changes: Partial<SourceDefinition>, followed: Partial<FollowedSource> = {}): FollowedSource {
   const definition = definitionOf(changes);
-  const text = definition.preset === null ? (definition.abi ?? '') : PRESET_RULES[definition.preset].abi;
+  const text = presetRules(definition.preset)?.abi ?? definition.abi ?? '';
   const { contract, networkId } = definition;
   return {
     entityId: 'ent_1',

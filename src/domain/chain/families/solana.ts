@@ -7,6 +7,11 @@ const GENESIS: ReadonlyMap<number, string> = new Map([
   [901, 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
 ]);
 
+/** The beginning of the hash of the first block. */
+export function genesisOf(networkId: number): string {
+  return GENESIS.get(networkId) ?? String(networkId);
+}
+
 const ADDRESS_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 /** 64 bytes have at most 88 digits. */
@@ -37,8 +42,8 @@ function parseTransactionId(text: string): Parsed {
 export const SOLANA: FamilyRules = {
   id: 'solana',
   unit: 'slot',
-  caip2: (networkId) => `solana:${GENESIS.get(networkId) ?? networkId}`,
+  caip2: (networkId) => `solana:${genesisOf(networkId)}`,
   addresses: { parse: parseAddress, show: sameText, hasForm: isSolanaAddress },
   transactionIds: { parse: parseTransactionId, show: sameText, hasForm: isSolanaSignature },
-  presets: [],
+  presets: ['spl', 'native'],
 };

@@ -6,7 +6,7 @@ import type { AbiLibrary } from '../abi-library.ts';
 import { addressesOf, type LogAddresses } from './addresses.ts';
 import { type EventAbi, parseEventAbi } from './event-abi.ts';
 import { compileFields, type FieldPlan } from './fields.ts';
-import { PRESET_RULES, type PresetRules } from './presets.ts';
+import { type PresetRules, presetRules } from './presets.ts';
 import { type CompiledWhere, type Conditions, compileWhere, type DefinitionError } from './where.ts';
 
 /** A definition, ready to be applied to logs. */
@@ -33,7 +33,7 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
   const addresses = addressesOf(definition.networkId, library);
   const contractError = contractErrorIn(definition, addresses);
   if (contractError !== null) errors.push({ name: 'contract', message: contractError });
-  const rules = definition.preset === null ? null : PRESET_RULES[definition.preset];
+  const rules = presetRules(definition.preset);
   const event = parseEventAbi(rules?.abi ?? definition.abi ?? '', library);
   if (typeof event === 'string') return { isValid: false, errors: [...errors, { name: 'abi', message: event }] };
   const contract = addresses.toLog(definition.contract);

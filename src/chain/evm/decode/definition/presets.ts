@@ -1,5 +1,5 @@
 import { TRANSFER } from '../../../../domain/chain/facts.ts';
-import type { Preset, WhereValue } from '../../../../domain/chain/source-definition.ts';
+import type { EvmPreset, WhereValue } from '../../../../domain/chain/source-definition.ts';
 
 /** Where a preset takes a field of the payload from. */
 export type PresetField =
@@ -39,7 +39,7 @@ const TOKEN_TRANSFER: PresetRules = {
 };
 
 /** Presets read only the fields that the logs of a known contract prove. `docs/chain.md` lists what each preset does not prove. */
-export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
+export const PRESET_RULES: Readonly<Record<EvmPreset, PresetRules>> = {
   erc20: TOKEN_TRANSFER,
   // The same log, under the name that it has on Tron.
   trc20: TOKEN_TRANSFER,
@@ -90,3 +90,12 @@ export const PRESET_RULES: Readonly<Record<Preset, PresetRules>> = {
     },
   },
 };
+
+/** The rules of a preset; null for a preset that is not about logs. */
+export function presetRules(preset: string | null): PresetRules | null {
+  return preset !== null && isEvmPreset(preset) ? PRESET_RULES[preset] : null;
+}
+
+function isEvmPreset(preset: string): preset is EvmPreset {
+  return Object.hasOwn(PRESET_RULES, preset);
+}
