@@ -19,6 +19,7 @@ import { requests } from './catalogue/requests.ts';
 import { responses } from './catalogue/responses.ts';
 import { retention } from './catalogue/retention.ts';
 import { simulator } from './catalogue/simulator.ts';
+import { solana } from './catalogue/solana.ts';
 import { sources } from './catalogue/sources.ts';
 import type { Mutant } from './mutant.ts';
 
@@ -42,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...facts,
   ...sources,
   ...families,
+  ...solana,
   ...responses,
   ...lists,
   ...copy,

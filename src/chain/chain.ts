@@ -26,6 +26,7 @@ import type { FollowOptions } from './follow/poll.ts';
 import type { PollResult } from './follow/poll-result.ts';
 import type { ChainReader } from './follow/reader.ts';
 import { leastDepthIn } from './least-depth.ts';
+import { NetworkTools } from './network-tools.ts';
 import { exchangeOf } from './rpc/exchange-of.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
@@ -94,7 +95,7 @@ export type Chain = {
   readonly families: Families;
   readonly networks: Networks;
   readonly metrics: ChainMetrics;
-  readonly tools: SourceTools;
+  readonly tools: NetworkTools;
 };
 
 /** The parts that every instance needs, even if it follows no network. */
@@ -109,7 +110,11 @@ export async function createChain(
   const tokens = { readTokens: readStoredTokens.bind(null, db), saveTokens: saveTokens.bind(null, db) };
   const read = { ...tokens, findEntries: findEntries.bind(null, db) };
   const dialectOf = (networkId: number) => familyIn(families, networkId).dialect;
-  const tools = new SourceTools({ networkIds: networks.ids, call: networks.call, dialectOf, ...read });
+  const logs = new SourceTools({ networkIds: networks.ids, call: networks.call, dialectOf, ...read });
+  const others = [...families].flatMap(([id, { newTools }]) =>
+    newTools === undefined ? [] : [[id, newTools({ call: networks.call })] as const],
+  );
+  const tools = new NetworkTools(logs, new Map(others), networks.ids);
   return { families, networks, metrics, tools };
 }
 

@@ -6,7 +6,7 @@ import type { Family } from './family.ts';
 const FAMILIES: Readonly<Record<FamilyId, () => Promise<Family>>> = {
   evm: async () => (await import('./evm/family.ts')).EVM,
   tron: async () => (await import('./tron/family.ts')).TRON,
-  solana: () => Promise.reject(new Error('Solana is not read yet')),
+  solana: async () => (await import('./solana/family.ts')).SOLANA,
 };
 
 /** The code for a network. */

@@ -1,3 +1,7 @@
+import type { SourcePreview, SourceRecentEvents } from '../contract/chain/sources.ts';
+import type { SourceDefinition } from '../domain/chain/source-definition.ts';
+import type { FollowedSource } from '../store/chain/network-store.ts';
+import type { PreparedSource } from '../store/chain/sources/sources.ts';
 import type { Decoder } from './evm/follow/evm-poll.ts';
 import type { ChainReader } from './follow/reader.ts';
 import type { Dialect } from './rpc/dialect.ts';
@@ -14,6 +18,24 @@ export type Family = {
   readonly pollMs: number | null;
   /** A reader for one follower. */
   readonly newReader: (parts: ReaderParts) => ChainReader;
+  /** Answers the API about sources; absent for networks whose contracts write logs. */
+  readonly newTools?: (parts: ToolParts) => FamilyTools;
+};
+
+/** The questions of the API about the sources of a network. */
+export type FamilyTools = {
+  prepareSource(definition: SourceDefinition): Promise<PreparedSource>;
+  preview(
+    networkId: number,
+    wanted: SourceDefinition | readonly FollowedSource[],
+    transactionHash: string,
+  ): Promise<SourcePreview>;
+  previewRecent(definition: SourceDefinition): Promise<SourceRecentEvents>;
+};
+
+export type ToolParts = {
+  /** Sends a call to the first node of a network that takes it. */
+  readonly call: (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
 };
 
 export type ReaderParts = {

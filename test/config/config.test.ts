@@ -286,8 +286,6 @@ describe('the settings', () => {
     ['8453=https://a.example#Host=key-3', 'must have a header such as #Api-Key=value after a URL: that of entry 1'],
     ['8453=a.example/key-3', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
     ['1=https://a.example,1=https://a.example/', 'must have each node once: entry 2 repeats one of network 1'],
-    ['900=https://a.example', 'entry 1 is of network 900, which is Solana'],
-    ['901=https://a.example', 'entry 1 is of network 901, which is Solana'],
     ['0=https://a.example', 'must not name network 0: entry 1 is the practice network'],
   ])('name what is wrong with CHAIN_RPC=%s, without a URL', (text, message) => {
     const { CHAIN_RPC = '' } = errorsOf({ CHAIN_RPC: text });

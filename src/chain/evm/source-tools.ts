@@ -9,7 +9,6 @@ import { type InputError, invalidRequest, Problem } from '../../contract/problem
 import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { type FoundFact, kindsOf } from '../../domain/chain/facts.ts';
 import type { Parsed } from '../../domain/chain/families/family-rules.ts';
-import { hasLogs } from '../../domain/chain/network-nodes.ts';
 import { definitionHash, type SourceDefinition } from '../../domain/chain/source-definition.ts';
 import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { PreparedSource } from '../../store/chain/sources/sources.ts';
@@ -181,10 +180,6 @@ export class SourceTools {
   }
 
   #requireFollowed(networkId: number): void {
-    if (!hasLogs(networkId)) {
-      const message = 'is Solana, whose transactions have no logs of contracts; sources are for EVM networks';
-      throw invalidRequest([{ in: 'body', name: 'networkId', message }]);
-    }
     if (!this.options.networkIds.includes(networkId)) throw notFollowed(networkId);
   }
 

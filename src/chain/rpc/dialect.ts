@@ -4,6 +4,8 @@ import type { RpcFailure } from './failures.ts';
 export type Dialect = {
   /** The JSON-RPC errors that are a rate limit if every call of a request gets one. */
   readonly rateLimitCodes: readonly number[];
+  /** Parses a body; `JSON.parse` unless given. */
+  readonly parse?: (text: string) => unknown;
   /** The failure that a body without JSON-RPC stands for; null for a body that the family does not know. */
   readonly readBody?: (body: unknown) => RpcFailure | null;
 };

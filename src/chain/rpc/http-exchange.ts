@@ -16,6 +16,8 @@ export type HttpOptions = {
   readonly fetch?: Fetch;
   /** Up to the end of the response. */
   readonly timeoutMs?: number;
+  /** `JSON.parse` unless given. */
+  readonly parse?: ((text: string) => unknown) | undefined;
   /** The time of day, for a `Retry-After` that names a date. */
   readonly dateMs?: () => number;
 };
@@ -53,7 +55,7 @@ export function httpExchange(options: HttpOptions): Exchange {
   };
 }
 
-type Limits = Pick<HttpOptions, 'dateMs'> & { readonly maxBytes: number };
+type Limits = Pick<HttpOptions, 'dateMs' | 'parse'> & { readonly maxBytes: number };
 
 async function exchange(fetch: Fetch, url: string, init: RequestInit, options: Limits): Promise<unknown> {
   const response = await fetch(url, init);
@@ -68,7 +70,7 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: L
       retryAfterMs: retryAfterMs(response, (options.dateMs ?? Date.now)()),
     });
   }
-  const body = parse(await readText(response, options.maxBytes));
+  const body = parse(await readText(response, options.maxBytes), options.parse);
   if (status === 200 && body !== undefined) return body;
   // Some nodes give a JSON-RPC error the status 400 or 500.
   if (isRefusal && typeof body === 'object' && body !== null && (Array.isArray(body) || 'error' in body)) return body;
@@ -90,9 +92,9 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-function parse(text: string): unknown {
+function parse(text: string, parser: (text: string) => unknown = JSON.parse): unknown {
   try {
-    return JSON.parse(text);
+    return parser(text);
   } catch {
     return undefined;
   }

@@ -14,13 +14,6 @@ export type Quorum = { readonly networkId: number; readonly nodes: number };
 const MAX_NODES = 100;
 const MAX_FINALITY_DEPTH = 100_000;
 
-/** Solana has neither logs nor the JSON-RPC of Ethereum. */
-const WITHOUT_LOGS: ReadonlySet<number> = new Set([900, 901]);
-
-export function hasLogs(networkId: number): boolean {
-  return !WITHOUT_LOGS.has(networkId);
-}
-
 /** The nodes of a setting such as `8453=https://a,8453=https://b`, or what is wrong with it. An error never shows a URL. */
 export function parseNodes(setting: string): readonly NetworkNodes[] | string {
   const entries = setting.split(',').map((entry) => entry.trim());
@@ -40,7 +33,6 @@ export function parseNodes(setting: string): readonly NetworkNodes[] | string {
     }
     if (isPractice(networkId))
       return `must not name network ${networkId}: ${place} is the practice network, which has no nodes`;
-    if (!hasLogs(networkId)) return `must name EVM networks only: ${place} is of network ${networkId}, which is Solana`;
     const text = entry.slice(entry.indexOf('=') + 1);
     const target = parseNodeUrl(text);
     if (target === null && text.includes('#')) {

@@ -48,7 +48,6 @@ const FIELDS: readonly [name: string, path: string, json: object | null, message
   ['minAmount', '/sources', { ...source, minAmount: '-1' }, 'must be a decimal'],
   ['minAmount', '/sources', { ...source, minAmount: 1 }, 'must be a decimal'],
   ['contract', '/sources', { ...source, contract: PAYER }, 'has no code on network'],
-  ['networkId', '/sources', { ...source, networkId: 900 }, 'is Solana'],
   ['where.to.0', '/sources/preview/recent', { ...source, where: { to: MISTYPED } }, 'has a wrong checksum'],
   ['minAmount', '/sources/preview/recent', { ...source, minAmount: '1e3' }, 'must be a decimal'],
   ['transactionHash', '/sources/preview', { networkId: NETWORK, transactionHash: '0x1' }, 'must be a transaction hash'],

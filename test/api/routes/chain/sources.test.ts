@@ -236,13 +236,6 @@ onSuiteEngine('sources', (store) => {
     );
   });
 
-  test('400 for Solana, which has no logs', async () => {
-    const { post } = await setUp(store);
-    for (const networkId of [900, 901]) {
-      expect((await errorsOf(await post({ ...erc20, networkId }))).networkId).toContain('is Solana');
-    }
-  });
-
   test.each([
     new RpcFailure('unreachable'),
     new RpcFailure('timeout'),

@@ -1,0 +1,98 @@
+import type { AccountProgress, BackfillProgress, FollowedSource, Step } from '../../../store/chain/network-store.ts';
+import { versionsOf } from '../../../store/chain/network-store.ts';
+import type { Node } from '../../rpc/node.ts';
+import { NATIVE } from '../decode/credits.ts';
+import { balancesOf, MAX_ACCOUNTS, type WatchedAccount } from '../rpc/calls.ts';
+import type { SolanaPoll } from './solana-poll.ts';
+
+/**
+ * The accounts of all sources, each read once. A new account begins at a finalized slot, with the balance that it had there. A
+ * source whose first slot is older reads the slots up to there by itself, as a backfill.
+ */
+
+/** An account that no source reads is forgotten after this time; until then, a source that was paused continues at its cursor. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** The accounts that a source watches: one for each wallet. */
+export function accountsOf(source: FollowedSource): WatchedAccount[] {
+  return versionsOf(source).flatMap(({ topics, definition }) =>
+    (topics?.[1] ?? []).map((account) => ({ account, isNative: definition.contract === NATIVE })),
+  );
+}
+
+export function watchedAccounts({ sources }: SolanaPoll): WatchedAccount[] {
+  return [...new Map(sources.flatMap(accountsOf).map((each) => [each.account, each])).values()];
+}
+
+/** The stored progress. It is read again after a step of which it is not certain that it was written. */
+export async function loadProgress({ follow, lease }: SolanaPoll): Promise<Map<string, AccountProgress>> {
+  const { memory, store } = follow;
+  memory.progress ??= new Map((await store.accounts(lease.networkId)).map((each) => [each.account, each]));
+  return memory.progress;
+}
+
+/** Writes a step. While it is not certain that it was written, the progress in memory is not used. */
+export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<void> {
+  const { memory } = poll.follow;
+  const progress = memory.progress;
+  memory.progress = null;
+  await poll.commit(part);
+  for (const each of part.accounts ?? []) progress?.set(each.account, each);
+  for (const account of part.droppedAccounts ?? []) progress?.delete(account);
+  memory.progress = progress;
+}
+
+export type Joining = Required<Pick<Step, 'accounts' | 'droppedAccounts' | 'backfilled'>>;
+
+/** Gives each new account its first slot, and each new source the slots that it has to read by itself. */
+export async function joinSources(poll: SolanaPoll, node: Node, watched: readonly WatchedAccount[]): Promise<Joining> {
+  const progress = await loadProgress(poll);
+  const fresh = watched.filter(({ account }) => !progress.has(account) || isLeftOver(poll, account));
+  const accounts: AccountProgress[] = [];
+  for (let at = 0; at < fresh.length; at += MAX_ACCOUNTS) {
+    const chunk = fresh.slice(at, at + MAX_ACCOUNTS);
+    const call = balancesOf(chunk, 'finalized', null);
+    const { slot, balances } = (await node.send([call], 'head')).value(call);
+    accounts.push(...chunk.map(({ account }, place) => startOf(poll, account, slot, balances[place] ?? 0n)));
+  }
+  const started = new Map(accounts.map((each) => [each.account, each]));
+  const cursorOf = (account: string) => (started.get(account) ?? progress.get(account))?.cursorSlot ?? 0;
+  const backfilled: BackfillProgress[] = [];
+  for (const source of poll.sources) {
+    const { entityId, sourceId, fromBlock, nextBlock, lastBlock } = source;
+    if (lastBlock !== null) continue;
+    const own = accountsOf(source).map(({ account }) => account);
+    backfilled.push({
+      ...{ entityId, sourceId, nextBlock: nextBlock ?? fromBlock },
+      lastBlock: own.reduce((highest, account) => Math.max(highest, cursorOf(account)), 0),
+    });
+    for (const account of own) poll.follow.memory.accountOf(account).known = null;
+  }
+  for (const { account } of accounts) Object.assign(poll.follow.memory.accountOf(account), { known: null, lists: [] });
+  return { accounts, droppedAccounts: forgotten(poll, watched, progress), backfilled };
+}
+
+function startOf(poll: SolanaPoll, account: string, slot: number, balance: bigint): AccountProgress {
+  return {
+    ...{ account, cursorSlot: slot, cursorBalance: String(balance), untilSignature: null, lastSignature: null },
+    sweptAtMs: poll.lease.nowMs,
+  };
+}
+
+/** Whether the progress is from a source that is gone: all sources that read the account now are new. */
+function isLeftOver({ sources, follow }: SolanaPoll, account: string): boolean {
+  if (follow.memory.accounts.has(account)) return false;
+  const readers = sources.filter((source) => accountsOf(source).some((each) => each.account === account));
+  return readers.every(({ nextBlock, lastBlock }) => nextBlock === null && lastBlock === null);
+}
+
+function forgotten(
+  { lease }: SolanaPoll,
+  watched: readonly WatchedAccount[],
+  progress: ReadonlyMap<string, AccountProgress>,
+): string[] {
+  const used = new Set(watched.map(({ account }) => account));
+  return [...progress.values()].flatMap(({ account, sweptAtMs }) =>
+    !used.has(account) && lease.nowMs - sweptAtMs > KEPT_MS ? [account] : [],
+  );
+}

@@ -1,0 +1,41 @@
+import type { Follow } from '../follow/poll.ts';
+import type { ChainReader, Consultation, ReadResult } from '../follow/reader.ts';
+import type { Node } from '../rpc/node.ts';
+import { PaymentDecoder } from './decode/facts.ts';
+import { backfillOnce, hasBackfill } from './follow/backfill.ts';
+import { confirmFinality } from './follow/confirm.ts';
+import { consultOthers } from './follow/consult.ts';
+import { moveCursors } from './follow/cursors.ts';
+import { followLive } from './follow/live.ts';
+import { SolanaMemory } from './follow/memory.ts';
+import type { SolanaFollow, SolanaPoll } from './follow/solana-poll.ts';
+import { followStatuses } from './follow/statuses.ts';
+
+/** Reads Solana, which has no logs: payments are changes of the balances of accounts. */
+export class SolanaReader implements ChainReader {
+  readonly #payments = new PaymentDecoder();
+
+  prepare(follow: Omit<Follow, 'memory'>): SolanaFollow {
+    return { ...follow, payments: this.#payments, memory: new SolanaMemory() };
+  }
+
+  follow(poll: SolanaPoll, node: Node, withTags: boolean): Promise<ReadResult> {
+    return followLive(poll, node, withTags);
+  }
+
+  consult(poll: SolanaPoll, leader: Node, consultation: Consultation): Promise<boolean> {
+    return consultOthers(poll, leader, consultation);
+  }
+
+  checks(poll: SolanaPoll, leader: Node): readonly (() => Promise<void>)[] {
+    return [followStatuses, confirmFinality, moveCursors].map((check) => () => check(poll, leader));
+  }
+
+  backfill(poll: SolanaPoll, node: Node): Promise<void> {
+    return backfillOnce(poll, node);
+  }
+
+  hasBackfill(poll: SolanaPoll): boolean {
+    return hasBackfill(poll);
+  }
+}

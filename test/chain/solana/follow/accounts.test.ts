@@ -1,0 +1,224 @@
+import { expect, test } from 'bun:test';
+import { followCluster } from '../../../support/chain/solana/followed-cluster.ts';
+import type { FollowedCluster } from '../../../support/chain/solana/fork-trial.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
+
+const HOUR_MS = 3_600_000;
+
+onSuiteEngine('accounts on Solana', (store) => {
+  /** Blocks without payments, with a poll after every tenth. */
+  async function pass(network: FollowedCluster, blocks: number) {
+    for (let block = 0; block < blocks; block++) {
+      network.cluster.add([]);
+      if (block % 10 === 0) await network.poll();
+    }
+    await network.poll();
+    await network.publish();
+  }
+
+  const factsOf = ({ entityId }: FollowedCluster) =>
+    store.db.all<{ state: string; is_silent: number }>(
+      'select state, is_silent from facts where entity_id = $1 order by block_number',
+      [entityId],
+    );
+  const cursorsOf = ({ networkId }: FollowedCluster) =>
+    store.db.all<{ account: string; cursor_slot: number | string; cursor_balance: string }>(
+      'select account, cursor_slot, cursor_balance from chain_accounts where network_id = $1 order by account',
+      [networkId],
+    );
+  const callsOf = ({ fakes }: FollowedCluster, method: string) =>
+    fakes.reduce((sum, { calls }) => sum + (calls.get(method) ?? 0), 0);
+
+  async function newNetwork(options: Parameters<typeof followCluster>[1] = {}) {
+    const network = await followCluster(store.db, options);
+    network.cluster.add([]);
+    await network.addSource('spl');
+    await pass(network, 60);
+    return network;
+  }
+
+  test('a payment is seen with the first poll, and final once a single node has called it finalized twice', async () => {
+    const network = await newNetwork();
+    const { slot } = network.cluster.add([network.pay(0, 500n)]);
+    await network.poll();
+    expect(await factsOf(network)).toMatchObject([{ state: 'seen' }]);
+    await pass(network, 60);
+    expect(await factsOf(network)).toMatchObject([{ state: 'final' }]);
+    expect(await network.judge(slot - 1)).toMatchObject({ payments: 1, missing: 0, processed: 1, finalized: 1 });
+  });
+
+  test('the cursor of an account moves to its finalized payment', async () => {
+    const network = await newNetwork();
+    const { slot } = network.cluster.add([network.pay(0, 500n)]);
+    await pass(network, 80);
+    const cursors = await cursorsOf(network);
+    expect(cursors.map((row) => row.cursor_balance).sort()).toEqual(['0', '0', '0', '500']);
+    expect(Math.max(...cursors.map((row) => Number(row.cursor_slot)))).toBe(slot);
+  });
+
+  test('a balance that rises and falls between two polls is found by the sweep', async () => {
+    const network = await newNetwork();
+    network.cluster.add([network.pay(0, 700n)]);
+    network.cluster.add([network.empty(0)]);
+    await pass(network, 80);
+    expect(await factsOf(network)).toEqual([]);
+    network.wait(HOUR_MS);
+    await pass(network, 20);
+    expect(await factsOf(network)).toMatchObject([{ state: 'final' }]);
+  });
+
+  test('a change of the balance without a transaction makes no payment and hides none', async () => {
+    const network = await newNetwork();
+    network.cluster.add([network.reward(0, 33n)]);
+    await pass(network, 80);
+    expect(await factsOf(network)).toEqual([]);
+    network.cluster.add([network.pay(0, 500n)]);
+    await pass(network, 80);
+    expect(await factsOf(network)).toMatchObject([{ state: 'final' }]);
+    const balances = (await cursorsOf(network)).map((row) => row.cursor_balance);
+    expect(balances).toContain('533');
+  });
+
+  test('history is read without deliveries, and every payment of it once', async () => {
+    const network = await followCluster(store.db, { seed: 3 });
+    const first = network.cluster.add([network.pay(0, 1n)]).slot;
+    for (let block = 0; block < 30; block++) network.cluster.add([network.pay(block % 4, BigInt(block + 2))]);
+    for (let block = 0; block < 40; block++) network.cluster.add([]);
+    await network.addSource('spl', { fromBlock: first });
+    await pass(network, 60);
+    expect(await network.judge(first - 1)).toMatchObject({ payments: 31, missing: 0, extra: 0, processed: 0 });
+    expect((await factsOf(network)).every((fact) => fact.is_silent === 1)).toBe(true);
+  });
+
+  test('history that is delivered comes in order, and new payments come after it', async () => {
+    const network = await followCluster(store.db, { seed: 4 });
+    const first = network.cluster.add([network.pay(0, 1n)]).slot;
+    for (let block = 0; block < 10; block++) network.cluster.add([network.pay(0, BigInt(block + 2))]);
+    await network.addSource('spl', { fromBlock: first, deliverHistory: true });
+    for (let block = 0; block < 10; block++) {
+      network.cluster.add([network.pay(0, BigInt(block + 100))]);
+      await network.poll();
+    }
+    await pass(network, 120);
+    const told = await store.db.all<{ block_number: number | string }>(
+      `select f.block_number from fact_events e join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
+       where e.entity_id = $1 and e.event = 'TransferProcessed' order by e.no`,
+      [network.entityId],
+    );
+    const slots = told.map((row) => Number(row.block_number));
+    expect(slots).toHaveLength(21);
+    expect(slots).toEqual(slots.toSorted((a, b) => a - b));
+  });
+
+  test('a payment that one of two nodes does not have is neither final nor lost', async () => {
+    const network = await newNetwork({ nodes: [{}, {}] });
+    const [, second] = network.fakes;
+    if (second !== undefined) second.faults.thinned = 500;
+    network.cluster.add([network.pay(0, 500n)]);
+    await pass(network, 120);
+    expect(await factsOf(network)).toMatchObject([{ state: 'seen' }]);
+    if (second !== undefined) second.faults.thinned = 0;
+    await pass(network, 60);
+    expect(await factsOf(network)).toMatchObject([{ state: 'final' }]);
+  });
+
+  test('a payment that the network drops is lost, and retracted once its blockhash is too old', async () => {
+    const network = await newNetwork();
+    network.cluster.add([network.pay(0, 500n)]);
+    await network.poll();
+    await network.publish();
+    network.cluster.drop(1);
+    await pass(network, 100);
+    expect(await factsOf(network)).toMatchObject([{ state: 'lost' }]);
+    await pass(network, 200);
+    expect(await factsOf(network)).toMatchObject([{ state: 'retracted' }]);
+    expect(await network.judge(0)).toMatchObject({ payments: 0, extra: 0, processed: 1, finalized: 0, retracted: 1 });
+  });
+
+  test('a transaction that pays another amount in the same slot of another branch is read again at once', async () => {
+    const network = await newNetwork();
+    const payment = network.payShare(0);
+    const { slot } = network.cluster.add([payment]);
+    await network.poll();
+    network.cluster.replace([network.pay(1, 5n), payment]);
+    await network.poll();
+    const amounts = async () =>
+      (
+        await store.db.all<{ fields: string; state: string }>(
+          "select fields, state from facts where entity_id = $1 and state <> 'lost' order by fields",
+          [network.entityId],
+        )
+      ).map(({ fields }) => JSON.parse(fields).amountBase);
+    const share = ((10n ** 15n - 5n) % 97n) + 1n;
+    expect(await amounts()).toContain(String(share));
+    await pass(network, 60);
+    expect((await amounts()).toSorted()).toEqual(['5', String(share)].toSorted());
+    expect(await network.judge(slot - 1)).toMatchObject({ payments: 2, missing: 0, extra: 0, misplaced: 0 });
+  });
+
+  test('finality never rises above the slot that the network calls finalized, whatever one node says', async () => {
+    const network = await newNetwork({ nodes: [{ hasty: 50 }, {}] });
+    for (let poll = 0; poll < 40; poll++) {
+      network.cluster.add([]);
+      // An idle network is asked this seldom for its finalized slot.
+      network.wait(130_000);
+      await network.poll();
+      const truth = network.cluster.blocks[network.cluster.finalized]?.slot ?? 0;
+      expect(await network.final()).toBeLessThanOrEqual(truth);
+    }
+    expect(await network.final()).toBeGreaterThan(0);
+  });
+
+  test.each([
+    [0, 'A wallet of the source had more than 5000 transactions in an hour.'],
+    [10, 'A wallet of the source had more than 100000 transactions since it was last read.'],
+  ])('a list without an end, with %i seconds between two transactions, pauses its source', async (crowdS, reason) => {
+    const network = await newNetwork();
+    const before = await cursorsOf(network);
+    const [node] = network.fakes;
+    if (node !== undefined) node.faults.crowdS = crowdS;
+    network.cluster.add([network.pay(0, 500n)]);
+    await network.poll();
+    const sources = await store.db.all('select paused_by, paused_reason from sources where entity_id = $1', [
+      network.entityId,
+    ]);
+    expect(sources).toEqual([{ paused_by: 'flood', paused_reason: reason }]);
+    expect(await cursorsOf(network)).toEqual(before);
+  });
+
+  test('a cursor stays until a second node has listed the same transactions', async () => {
+    const network = await newNetwork({ nodes: [{}, {}] });
+    const { slot } = network.cluster.add([network.pay(0, 500n)]);
+    await pass(network, 20);
+    const [, second] = network.fakes;
+    if (second !== undefined) second.faults.missing = 100;
+    await pass(network, 100);
+    const highest = async () => Math.max(...(await cursorsOf(network)).map((row) => Number(row.cursor_slot)));
+    expect(await factsOf(network)).toMatchObject([{ state: 'final' }]);
+    expect(await highest()).toBeLessThan(slot);
+    if (second !== undefined) second.faults.missing = 0;
+    await pass(network, 60);
+    expect(await highest()).toBe(slot);
+  });
+
+  test('a node of another network is never read', async () => {
+    const network = await followCluster(store.db);
+    for (const fake of network.fakes) fake.genesis = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
+    await network.addSource('spl');
+    const { outcome, network: health } = await network.poll();
+    expect(outcome).toBe('failed');
+    expect(health?.nodes).toMatchObject([{ state: 'wrong_chain' }]);
+  });
+
+  test('an idle poll of one account costs one call', async () => {
+    const network = await newNetwork();
+    const before = callsOf(network, 'getMultipleAccounts');
+    const lists = callsOf(network, 'getSignaturesForAddress');
+    for (let poll = 0; poll < 20; poll++) {
+      network.cluster.add([]);
+      await network.poll();
+    }
+    expect(callsOf(network, 'getMultipleAccounts') - before).toBe(20);
+    expect(callsOf(network, 'getSignaturesForAddress')).toBe(lists);
+  });
+});
