@@ -10,6 +10,7 @@ import { familyOf } from '../../domain/chain/families/families.ts';
 import type { NetworkNodes } from '../../domain/chain/network-nodes.ts';
 import { isMadeUp } from '../../domain/chain/practice.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
+import { checkSolanaNode } from './solana-node.ts';
 
 /** The nodes of the networks in CHAIN_RPC: whether they respond, are on their network, and say what the follower needs. */
 
@@ -29,7 +30,7 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
   too_large: 'The response was too large. Name a node of this network.',
   garbage: 'The response is not JSON-RPC. Check the URL in CHAIN_RPC.',
   wrong_chain: 'The node is on another network. Correct the network id before its URL in CHAIN_RPC.',
-  rpc_error: 'The node refused the call. Check that it offers eth_getBlockByNumber and eth_getLogs.',
+  rpc_error: 'The node refused the call. Check that it offers the calls of its network, such as eth_getLogs.',
 };
 
 type Rules = {
@@ -60,12 +61,16 @@ async function* checkNetwork(network: NetworkNodes, rules: Rules): AsyncGenerato
       exchange: exchangeOf(url, network.networkId, family),
     });
     try {
-      yield await checkNode(node, network.networkId, rules, found);
+      yield familyOf(network.networkId) === 'solana'
+        ? await checkSolanaNode(node)
+        : await checkNode(node, network.networkId, rules, found);
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
       yield failure(`node ${name}`, error.message, fixOf(error));
     }
   }
+  // Each node of Solana is judged by itself.
+  if (familyOf(network.networkId) === 'solana') return;
   yield await checkHeads(network, found);
   yield await checkAgreement(network, found);
 }

@@ -47,6 +47,7 @@ export const chainNodeSchema = z
 
 const exampleChain = {
   networkId: 8453,
+  unit: 'block' as const,
   name: 'Base',
   state: 'following',
   reason: null,
@@ -79,6 +80,7 @@ const exampleChain = {
 export const chainSchema = z
   .strictObject({
     networkId: z.int().meta({ description: 'The network.' }),
+    unit: z.enum(['block', 'slot']).meta({ description: 'The unit of heights and confirmations: slots on Solana.' }),
     name: z.string().meta({ description: 'Its name, for people.' }),
     state: z.enum(CHAIN_STATES).meta({
       description:

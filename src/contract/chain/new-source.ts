@@ -137,8 +137,8 @@ function definitionFields({ events }: SourceRules) {
       .optional()
       .meta({
         description:
-          'A contract that Paybell knows how to read. Instead of `abi` and `event`. `trc20` is for Tron, the others for EVM ' +
-          'networks. `native` reads direct transfers of the coin of an EVM network, such as ETH, and has no `contract`. With `request-network`, `loop` and `superfluid` the payer chooses the token, so `where` must list the ' +
+          'A contract that Paybell knows how to read. Instead of `abi` and `event`. `trc20` is for Tron, `spl` (a token) for Solana, and `native` ' +
+          'for the coin of an EVM network, such as ETH, and for SOL, without a `contract`; the others are for EVM networks. `native` reads direct transfers on EVM networks. With `request-network`, `loop` and `superfluid` the payer chooses the token, so `where` must list the ' +
           'tokens that count.',
       }),
     contract: z
@@ -147,8 +147,8 @@ function definitionFields({ events }: SourceRules) {
       .optional()
       .meta({
         description:
-          'Required, except with the preset `native`. Address of the contract: 0x and 40 hex digits, whose capital letters have to be the checksum if there are any, or ' +
-          'T and 33 letters and digits on Tron.',
+          'Required, except with the preset `native`. Address of the contract: 0x and 40 hex digits, whose capital letters have to be the checksum if there are any, ' +
+          'T and 33 letters and digits on Tron, or the address of the token (its mint) on Solana.',
       }),
     abi: z
       .string({ error: 'must be a text' })
@@ -206,10 +206,11 @@ function requireContract({ preset, contract, networkId }: Definition, context: z
 function requireForms({ networkId, preset, contract }: Definition, context: z.RefinementCtx): void {
   if (!isNetworkId(networkId)) return;
   const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
-  const { presets, addresses } = rulesOf(networkId);
-  // Nothing is read there.
-  if (presets.length === 0) return;
+  const { presets, addresses, id } = rulesOf(networkId);
   if (isPreset(preset) && !presets.includes(preset)) {
+    issue('preset', `must be one of ${presets.join(', ')} on network ${networkId}`);
+  }
+  if (id === 'solana' && preset === undefined) {
     issue('preset', `must be one of ${presets.join(', ')} on network ${networkId}`);
   }
   const parsed = isId(contract) && preset !== 'native' ? addresses.parse(contract) : null;

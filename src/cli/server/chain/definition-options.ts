@@ -27,7 +27,7 @@ export function addDefinitionOptions(command: Command): Command {
       .option('--network <id>', 'network of the contract')
       .option(
         '--preset <name>',
-        'a known contract: erc20, request-network, loop or superfluid; native for the coin of the network',
+        'a known contract: erc20, trc20, request-network, loop or superfluid; spl for a token of Solana; native for the coin of the network',
       )
       .option('--contract <address>', 'address of the contract; none with the preset native')
       .option('--abi <event>', 'without a preset: the event as Solidity declares it')

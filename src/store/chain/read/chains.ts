@@ -1,5 +1,6 @@
 import type { Chain } from '../../../contract/chain/chains.ts';
 import { callsInLastHour } from '../../../domain/chain/call-minutes.ts';
+import { rulesOf } from '../../../domain/chain/families/families.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database } from '../../database/database.ts';
@@ -58,6 +59,7 @@ function toChain(networkId: number, row: RowOf<typeof shownColumns> | undefined,
   const isPresent = ({ state }: Chain['nodes'][number]) => state === 'ok';
   return {
     networkId,
+    unit: rulesOf(networkId).unit,
     name: networkName(networkId),
     ...stateOf(row, lagBlocks, lagMs, nowMs),
     ...{ head, safe, final, tip, lagBlocks, lagSeconds: headAgeSeconds, dateHead: headS, headAgeSeconds },

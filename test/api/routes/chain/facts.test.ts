@@ -217,8 +217,8 @@ onSuiteEngine('facts', (store) => {
       ...{ dateHead: null, headAgeSeconds: null, finalAgeSeconds: null, usualFinalSeconds: null, witnesses: null },
     };
     expect(await chains(app, tenant)).toEqual([
-      { networkId, name: `Network ${networkId}`, state: 'starting', ...unread, nodes: [] },
-      { networkId: 1, name: 'Ethereum', state: 'starting', ...unread, nodes: [] },
+      { networkId, unit: 'block', name: `Network ${networkId}`, state: 'starting', ...unread, nodes: [] },
+      { networkId: 1, unit: 'block', name: 'Ethereum', state: 'starting', ...unread, nodes: [] },
     ]);
     const minute = Math.floor(Date.now() / 60_000);
     const node = {
