@@ -1,20 +1,21 @@
 import { printError } from '../src/cli/terminal/output.ts';
+import { DEMO_KINDS } from './chain/paid-network.ts';
 import { runEventsDemo } from './events.ts';
 
 /** `npm run demo` sends events; `npm run demo -- chain` reads payments from a network that reorganises. */
 
 const USAGE =
-  'Run `npm run demo`, `npm run demo -- chain`, `npm run demo -- chain --network tron` or `npm run -s demo -- chain --json`';
+  'Run `npm run demo`, `npm run demo -- chain`, `npm run demo -- chain --network tron` (or solana) or `npm run -s demo -- chain --json`';
 
 async function runDemo([name, ...options]: readonly string[]): Promise<boolean> {
   if (name === undefined) return runEventsDemo();
   const isJson = options.includes('--json');
-  const [flag, network = 'evm', ...others] = options.filter((option) => option !== '--json');
+  const [flag, kind = 'evm', ...others] = options.filter((option) => option !== '--json');
   const isNetwork = flag === '--network' && others.length === 0;
   if (name !== 'chain' || (flag !== undefined && !isNetwork)) throw new Error(USAGE);
-  // Loads an EVM, which the demo of events does not need.
+  const network = DEMO_KINDS.find((each) => each === kind);
+  if (network === undefined) throw new Error(USAGE);
   const { runChainDemo } = await import('./chain/demo.ts');
-  if (network !== 'evm' && network !== 'tron') throw new Error(USAGE);
   return runChainDemo({ isJson, network });
 }
 

@@ -3,12 +3,13 @@ import { Progress } from '../../src/cli/terminal/progress.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { startPaybell } from '../paybell.ts';
 import type { Ledger } from './ledger.ts';
-import { type DemoKind, DemoNetwork, MAX_DEPTH } from './network.ts';
+import { type DemoKind, MAX_DEPTH, type PaidNetwork } from './paid-network.ts';
 import { ChainReceiver } from './receiver.ts';
 
 /**
  * `npm run demo -- chain`: Paybell reads payments from a real EVM that keeps reorganising, and the receiver's ledger is
- * compared with the chain as it is in the end. With `--network tron`, the node of the EVM speaks as Tron's do.
+ * compared with the chain as it is in the end. With `--network tron`, the node of the EVM speaks as Tron's do. With
+ * `--network solana`, the chain and its node are a model.
  */
 
 const PAYMENTS = 200;
@@ -20,7 +21,7 @@ const SETTLE_LIMIT_MS = 60_000;
 const QUIET_MS = 1_500;
 const SHOWN_ERRORS = 10;
 
-type Stage = { readonly network: DemoNetwork; readonly receiver: ChainReceiver; readonly progress: Progress };
+type Stage = { readonly network: PaidNetwork; readonly receiver: ChainReceiver; readonly progress: Progress };
 type Told = (ledger: Ledger) => ReadonlySet<string>;
 type Result = Readonly<Record<'seen' | 'moved' | 'retracted' | 'back' | 'final' | 'requests' | 'wrong', number>>;
 
@@ -29,14 +30,16 @@ type DemoOptions = { readonly isJson: boolean; readonly network: DemoKind };
 /** Returns whether the receiver was told exactly what the chain says. */
 export async function runChainDemo({ isJson, network: kind }: DemoOptions): Promise<boolean> {
   const say = isJson ? () => undefined : printLine;
-  say(`\n  Starting a local EVM, and ${paint('Paybell', 'bold')} on a temporary store …`);
-  const network = await DemoNetwork.start(PAYMENTS, kind);
-  const { networkId, preset } = network.rules;
+  const chain = kind === 'solana' ? 'a model of Solana' : 'a local EVM';
+  say(`\n  Starting ${chain}, and ${paint('Paybell', 'bold')} on a temporary store …`);
+  const network = await startNetwork(kind);
+  const { networkId, preset, pollEvery } = network.rules;
   const paybell = await startPaybell({
     CHAIN_RPC: `${networkId}=${network.url}`,
     // The local chain calls blocks final that are nearer to its head than those of Base, and makes them without a pause.
+    CHAIN_RPC_RATE: '1000',
     CHAIN_MIN_DEPTH: `${networkId}=1`,
-    CHAIN_POLL: `${networkId}=1s`,
+    CHAIN_POLL: `${networkId}=${pollEvery}`,
   });
   let receiver: ChainReceiver | null = null;
   try {
@@ -68,6 +71,12 @@ export async function runChainDemo({ isJson, network: kind }: DemoOptions): Prom
     await receiver?.stop();
     await network.stop();
   }
+}
+
+/** Loads the code of one network alone. */
+async function startNetwork(kind: DemoKind): Promise<PaidNetwork> {
+  if (kind === 'solana') return new (await import('./solana-network.ts')).SolanaNetwork();
+  return (await import('./network.ts')).DemoNetwork.start(PAYMENTS, kind);
 }
 
 async function play(stage: Stage): Promise<void> {

@@ -6,33 +6,36 @@ import { RpcProxy } from '../../test/support/chain/rpc-proxy.ts';
 import { tronDialect } from '../../test/support/chain/tron/tron-dialect.ts';
 import { type Random, seededRandom } from '../../test/support/random.ts';
 import type { CanonicalPayment } from './ledger.ts';
+import { MAX_DEPTH, type PaidNetwork, type Rules } from './paid-network.ts';
 
 /** A network of one real EVM, on which payments are made and undone. */
 
-export type DemoKind = 'evm' | 'tron';
+export type EvmKind = 'evm' | 'tron';
 
-type Rules = {
-  readonly networkId: number;
-  readonly preset: 'erc20' | 'trc20';
-  readonly finalBehind: number;
+type EvmRules = Rules & {
   /** The calls of the node over the calls of the EVM. */
   readonly dialect: (rpc: JsonRpc) => JsonRpc;
   readonly show: (address: string) => string;
 };
 
-const RULES: Readonly<Record<DemoKind, Rules>> = {
-  evm: { networkId: 8453, preset: 'erc20', finalBehind: 16, dialect: (rpc) => rpc, show: (address) => address },
-  tron: { networkId: 3_448_148_188, preset: 'trc20', finalBehind: 19, dialect: tronDialect, show: showTronAddress },
+const RULES: Readonly<Record<EvmKind, EvmRules>> = {
+  evm: {
+    ...{ networkId: 8453, preset: 'erc20', finalBehind: 16, pollEvery: '1s' },
+    ...{ dialect: (rpc) => rpc, show: (address) => address },
+  },
+  tron: {
+    ...{ networkId: 3_448_148_188, preset: 'trc20', finalBehind: 19, pollEvery: '1s' },
+    ...{ dialect: tronDialect, show: showTronAddress },
+  },
 };
 
 const SAFE_BEHIND = 8;
-export const MAX_DEPTH = 9;
 const BLOCKS_OF_A_ROUND = 3;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 type Log = { transactionHash: string; blockNumber: string; blockHash: string; data: string };
 
-export class DemoNetwork {
+export class DemoNetwork implements PaidNetwork {
   /** Dropped payments that come back in the next block. */
   #backSoon: string[] = [];
   /** Those that come back when they have been retracted: each list waits for two rounds of payments. */
@@ -45,12 +48,12 @@ export class DemoNetwork {
     private readonly chain: EdrChain,
     private readonly token: DeployedContract,
     private readonly node: RpcProxy,
-    readonly rules: Rules,
+    readonly rules: EvmRules,
     private readonly rpc: JsonRpc,
   ) {}
 
   /** With an account for each payment: a payment that is dropped then stops no later one. */
-  static async start(payments: number, kind: DemoKind): Promise<DemoNetwork> {
+  static async start(payments: number, kind: EvmKind): Promise<DemoNetwork> {
     const rules = RULES[kind];
     const chain = await EdrChain.start({ chainId: rules.networkId, accounts: payments + 2 });
     const token = await chain.deploy('Token', 'uint8', [6]);

@@ -4,18 +4,16 @@ import { associatedAccount } from '../../../../src/chain/solana/decode/associate
 import { SolanaTools } from '../../../../src/chain/solana/source-tools.ts';
 import type { FactList } from '../../../../src/contract/chain/facts.ts';
 import type { Source, SourceList, SourcePreview, SourceRecentEvents } from '../../../../src/contract/chain/sources.ts';
-import { decodeBase58 } from '../../../../src/domain/chain/families/base58.ts';
 import { call, createTenant, testApp } from '../../../support/api.ts';
 import { FakeNetwork } from '../../../support/chain/fake-network.ts';
 import type { Cluster } from '../../../support/chain/solana/cluster.ts';
 import { FakeNode } from '../../../support/chain/solana/fake-node.ts';
-import { MINT, newShops } from '../../../support/chain/solana/shops.ts';
+import { MINT, newShops, TOKEN_PROGRAM } from '../../../support/chain/solana/shops.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 
 const SOURCES = '/api/v1/crypto/sources';
-const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const HASH = `0x${'a'.repeat(64)}`;
 const model = newShops(7, 2);
 const SHOP = model.shops[0]?.sol.key ?? '';
@@ -25,21 +23,10 @@ const NEW_WALLET = 'Ekw5L3CvrUAPynKH1K43w3Rn7p3xAGWN62Bmku6fefHC';
 
 const spl = { networkId: 900, preset: 'spl', contract: MINT, where: { to: [SHOP] } };
 
-/** Accounts with their programs, as `getMultipleAccounts` shows them. */
-function shownAccount(key: string): unknown {
-  if (key === MINT)
-    return { owner: TOKEN_PROGRAM, space: 82, lamports: 1, data: [Buffer.alloc(82).toString('base64'), 'base64'] };
-  if (key !== TILL) return null;
-  const data = Buffer.alloc(165);
-  data.set(decodeBase58(SHOP) ?? [], 32);
-  return { owner: TOKEN_PROGRAM, space: 165, lamports: 1, data: [data.toString('base64'), 'base64'] };
-}
-
 async function setUp({ db }: TestStore) {
   const { cluster, accounts } = model;
   const node = new FakeNode(cluster, accounts, seededRandom(1));
   const ask = async (_: number, method: string, params: readonly unknown[]) => {
-    if (method === 'getMultipleAccounts') return { value: (params[0] as string[]).map(shownAccount) };
     const body = (await node.exchange({ id: 1, method, params })) as { result?: unknown };
     return body.result ?? null;
   };

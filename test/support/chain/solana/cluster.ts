@@ -120,12 +120,22 @@ export class Cluster {
   grow(): void {
     const transactions: ModelTransaction[] = [];
     for (let count = this.random.below(3); count > 0 && this.next !== null; count--) transactions.push(this.next(this));
+    this.add([...transactions, ...this.#delayed()]);
+  }
+
+  /** A block with some of the transactions that a fork has delayed, and no new ones. */
+  catchUp(): void {
+    this.add(this.#delayed());
+  }
+
+  #delayed(): ModelTransaction[] {
+    const transactions: ModelTransaction[] = [];
     while (this.#limbo.length > 0 && this.random.below(2) === 0) {
       const late = this.#limbo.shift();
       // Its blockhash can no longer be used.
       if (late !== undefined && this.tip.slot - late.since < 140) transactions.push(late.transaction);
     }
-    this.add(transactions);
+    return transactions;
   }
 
   /** Replaces confirmed blocks. Some of their transactions are dropped, and some come later. */

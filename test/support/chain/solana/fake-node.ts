@@ -1,8 +1,10 @@
 import { RpcFailure } from '../../../../src/chain/rpc/failures.ts';
 import type { Exchange } from '../../../../src/chain/rpc/http-exchange.ts';
+import { decodeBase58 } from '../../../../src/domain/chain/families/base58.ts';
 import { genesisOf } from '../../../../src/domain/chain/families/solana.ts';
 import type { Random } from '../../random.ts';
 import { type Account, type Block, type Cluster, type Found, RESERVE } from './cluster.ts';
+import { MINT, TOKEN_PROGRAM } from './shops.ts';
 
 /** A node of the model that lags, leaves transactions out, fails and calls too much finalized. */
 
@@ -24,6 +26,7 @@ export type Faults = {
 };
 
 const NO_FAULTS: Faults = { lag: 0, thinned: 0, missing: 0, failing: 0, hasty: 0, isBySignature: false, crowdS: null };
+const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 const FAILURES = [429, -32005, -32603] as const;
 
 type Request = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
@@ -33,6 +36,7 @@ type Options = {
   readonly limit?: number;
   readonly minContextSlot?: number;
   readonly commitment?: string;
+  readonly dataSlice?: { readonly offset: number; readonly length: number };
 };
 
 class RpcError extends Error {
@@ -117,16 +121,32 @@ export class FakeNode {
     }
   }
 
-  #balances(keys: readonly string[], { commitment }: Options): unknown {
+  #balances(keys: readonly string[], { commitment, dataSlice }: Options): unknown {
     const block = commitment === 'finalized' ? this.#final : this.#view;
+    const { offset = 0, length = Number.POSITIVE_INFINITY } = dataSlice ?? {};
     const value = keys.map((key) => {
-      const amount = block.balances.get(key) ?? 0n;
-      if (this.accounts.get(key)?.mint === null) return { lamports: Number(amount + RESERVE), data: ['', 'base64'] };
-      const bytes = Buffer.alloc(8);
-      bytes.writeBigUInt64LE(amount);
-      return { lamports: 2_039_280, data: [bytes.toString('base64'), 'base64'] };
+      const shown = this.#account(key, block.balances.get(key) ?? 0n);
+      if (shown === null) return null;
+      const { bytes, ...account } = shown;
+      return {
+        ...account,
+        space: bytes.length,
+        data: [bytes.subarray(offset, offset + length).toString('base64'), 'base64'],
+      };
     });
     return { context: { slot: block.slot }, value };
+  }
+
+  #account(key: string, amount: bigint) {
+    if (key === MINT) return { owner: TOKEN_PROGRAM, lamports: 1_461_600, bytes: Buffer.alloc(82) };
+    const account = this.accounts.get(key);
+    if (account === undefined) return null;
+    const isSol = account.mint === null;
+    if (isSol) return { owner: SYSTEM_PROGRAM, lamports: Number(amount + RESERVE), bytes: Buffer.alloc(0) };
+    const bytes = Buffer.alloc(165);
+    bytes.set(decodeBase58(account.owner) ?? [], 32);
+    bytes.writeBigUInt64LE(amount, 64);
+    return { owner: TOKEN_PROGRAM, lamports: 2_039_280, bytes };
   }
 
   /** Null if this node does not have it, or does not show it now. */

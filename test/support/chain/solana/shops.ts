@@ -4,7 +4,7 @@ import { type Account, Cluster, type ModelTransaction } from './cluster.ts';
 
 /** Some wallets that are paid in a token and in SOL by some payers. */
 
-const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const SUPPLY = 10n ** 15n;
 
 function keyOf(name: string): string {
