@@ -78,6 +78,10 @@ export async function followCluster(db: Database, options: ClusterOptions = {}) 
   }
 
   let instance = newInstance();
+  let other = newInstance();
+  /** The holder of the network is too late with its lease. */
+  const freeNetwork = () =>
+    db.transaction((queries) => queries.run('update chains set lease_ms = 0 where network_id = $1', [NETWORK]));
   const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
 
   return {
@@ -121,8 +125,14 @@ export async function followCluster(db: Database, options: ClusterOptions = {}) 
     },
     /** Another instance takes over, as after the first one was killed. */
     replace: async () => {
-      await db.transaction((queries) => queries.run('update chains set lease_ms = 0 where network_id = $1', [NETWORK]));
+      await freeNetwork();
       instance = newInstance();
+    },
+    /** The other of two instances takes over and polls, as while the first one hangs in a poll of its own. */
+    overtake: async () => {
+      await freeNetwork();
+      [instance, other] = [other, instance];
+      await instance.follower.poll();
     },
     publish: async () => {
       const parts = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
