@@ -27,6 +27,14 @@ export const solana: readonly Mutant[] = [
     caughtBy: { file: 'chain/solana/follow/accounts', test: 'is neither final nor lost' },
   },
   {
+    name: 'solana-other-amount-stays',
+    what: 'never retracts a payment whose transaction pays another amount on the branch that stands',
+    file: 'chain/solana/follow/statuses.ts',
+    find: 'const vote = otherPaymentOf(voterOf(poll, node.id, slot));',
+    replace: 'const vote = voterOf(poll, node.id, slot);',
+    caughtBy: { file: 'chain/solana/follow/accounts', test: 'on the branch that stands is retracted' },
+  },
+  {
     name: 'solana-short-grace',
     what: 'retracts a payment whose transaction can still come back',
     file: 'chain/solana/follow/statuses.ts',

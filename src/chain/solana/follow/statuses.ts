@@ -137,21 +137,32 @@ function noteStatus(poll: SolanaPoll, { node, slot, byKey }: Answer, fact: Store
   if (status === undefined) return false;
   const absences = memory.absences.get(key) ?? new Set<string>();
   memory.absences.set(key, absences);
+  const voter = voterOf(poll, node.id, slot);
   if (status === null || status.isFailed) {
     if (fact.isHeld && fact.state === 'waiting') return false;
-    if (slot >= (memory.head ?? poll.state.head ?? 0) && isGraceOver(poll, fact))
-      absences.add(voterOf(poll, node.id, slot));
+    if (slot >= (memory.head ?? poll.state.head ?? 0) && isGraceOver(poll, fact)) {
+      absences.delete(otherPaymentOf(voter));
+      absences.add(voter);
+    }
     return false;
   }
   if (status.level !== 'confirmed' && status.level !== 'finalized') return false;
   // A lost fact whose transaction stands may still be gone, if the transaction pays another amount now.
-  if (fact.state === 'lost') absences.delete(voterOf(poll, node.id, slot));
+  if (fact.state === 'lost') absences.delete(voter);
   else absences.clear();
   if (fact.state !== 'seen' || status.slot !== fact.position?.blockNumber) return true;
   if (status.level !== 'finalized') return false;
   const votes = memory.finalVotes.get(placeOf(fact)) ?? new Set<string>();
-  memory.finalVotes.set(placeOf(fact), votes.add(voterOf(poll, node.id, slot)));
+  memory.finalVotes.set(placeOf(fact), votes.add(voter));
   return false;
+}
+
+/**
+ * The vote of a node that has the transaction, which pays another amount. A status does not show the amount, so that this vote
+ * stays when the node is asked for the status again.
+ */
+function otherPaymentOf(voter: string): string {
+  return `other payment: ${voter}`;
 }
 
 /** Absence of a lost fact counts once the transaction cannot come back. */
@@ -213,7 +224,8 @@ async function readMovesOf(
   for (const fact of other) {
     if (fact.state !== 'lost' || !isGraceOver(poll, fact)) continue;
     const key = keyOf(fact);
-    memory.absences.set(key, (memory.absences.get(key) ?? new Set()).add(voterOf(poll, node.id, slot)));
+    const vote = otherPaymentOf(voterOf(poll, node.id, slot));
+    memory.absences.set(key, (memory.absences.get(key) ?? new Set()).add(vote));
   }
   const lost = other.filter(
     ({ state, position }) => state === 'seen' && (position?.blockNumber ?? 0) > (poll.state.final ?? -1),

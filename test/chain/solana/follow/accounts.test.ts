@@ -156,6 +156,24 @@ onSuiteEngine('accounts on Solana', (store) => {
     expect(await network.judge(slot - 1)).toMatchObject({ payments: 2, missing: 0, extra: 0, misplaced: 0 });
   });
 
+  test('a payment whose transaction pays another amount on the branch that stands is retracted', async () => {
+    const network = await newNetwork({ nodes: [{}, {}] });
+    const payment = network.payShare(0);
+    const { slot } = network.cluster.add([payment]);
+    await network.poll();
+    await network.publish();
+    network.cluster.replace([network.pay(1, 5n), payment]);
+    await pass(network, 100);
+    expect(await network.judge(slot - 1)).toMatchObject({ payments: 2, missing: 0, extra: 0, retracted: 0 });
+    await pass(network, 250);
+    expect(await network.judge(slot - 1)).toMatchObject({
+      processed: 3,
+      finalized: 2,
+      retracted: 1,
+      retractedFacts: 1,
+    });
+  });
+
   test('finality never rises above the slot that the network calls finalized, whatever one node says', async () => {
     const network = await newNetwork({ nodes: [{ hasty: 50 }, {}] });
     for (let poll = 0; poll < 40; poll++) {
