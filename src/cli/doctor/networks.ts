@@ -69,10 +69,10 @@ async function* checkNetwork(network: NetworkNodes, rules: Rules): AsyncGenerato
       yield failure(`node ${name}`, error.message, fixOf(error));
     }
   }
-  // Each node of Solana is judged by itself.
-  if (familyOf(network.networkId) === 'solana') return;
-  yield await checkHeads(network, found);
-  yield await checkAgreement(network, found);
+  // Nodes of Solana that are several are judged by themselves.
+  const isCompared = familyOf(network.networkId) !== 'solana';
+  if (isCompared) yield await checkHeads(network, found);
+  if (isCompared || network.urls.length === 1) yield await checkAgreement(network, found);
 }
 
 /** Statuses by which a provider rejects a key, or says that there is nothing under the URL. */

@@ -35,7 +35,7 @@ function tokenIn(payload: Readonly<Record<string, unknown>>, networkId: number):
   const currency = textIn(payload, 'currency');
   if (currency !== null) return currency;
   const token = textIn(payload, 'token');
-  if (token !== null) return listedSymbol(networkId, token.toLowerCase()) ?? token;
+  if (token !== null) return listedSymbol(networkId, token) ?? token;
   return 'paymentId' in payload ? null : (textIn(payload, 'symbol') ?? textIn(payload, 'asset'));
 }
 

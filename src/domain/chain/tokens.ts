@@ -21,6 +21,7 @@ const COINS: readonly (readonly [networkId: number, symbol: string])[] = [
   [8453, 'ETH'],
   [42161, 'ETH'],
   [42220, 'CELO'],
+  [900, 'SOL'],
 ];
 
 /**
@@ -39,6 +40,8 @@ const LISTED: readonly Listed[] = [
   [8453, 'EURC', '0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42'],
   [42161, 'USDC', '0xaf88d065e77c8cc2239327c5edb3a432268e5831'],
   ...COINS.map(([networkId, symbol]): Listed => [networkId, symbol, NATIVE_TOKEN]),
+  [900, 'USDC', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
+  [900, 'USDT', 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'],
   [728126428, 'USDT', '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'],
 ];
 

@@ -40,7 +40,10 @@ async function examine(rpc: JsonRpc) {
 }
 
 test('doctor shows the slots of a node of Solana', async () => {
-  expect(await examine(node())).toMatchObject([{ state: 'ok', found: 'slot 500, finalized 468, history from slot 7' }]);
+  expect(await examine(node())).toMatchObject([
+    { state: 'ok', found: 'slot 500, finalized 468, history from slot 7' },
+    { state: 'warning', found: 'one node' },
+  ]);
 });
 
 test('doctor names the methods that a node refuses', async () => {
@@ -50,7 +53,9 @@ test('doctor names the methods that a node refuses', async () => {
 });
 
 test('doctor warns about a node that calls its newest slot finalized', async () => {
-  expect(await examine(node({ final: 500 }))).toMatchObject([{ state: 'warning' }]);
+  const [finding] = await examine(node({ final: 500 }));
+  expect(finding).toMatchObject({ state: 'warning' });
+  expect(finding?.fix).toContain('calls its newest slot finalized');
 });
 
 test('doctor names a node of another network', async () => {

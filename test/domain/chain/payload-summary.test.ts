@@ -10,6 +10,8 @@ describe('the token of a summary', () => {
     expect(tokenOf({ currency: 'USD', symbol: 'EUR' })).toBe('USD');
     expect(tokenOf({ token: listed?.address ?? '' })).toBe(listed?.symbol);
     expect(tokenOf({ token: `0x${'1'.repeat(40)}` })).toBe(`0x${'1'.repeat(40)}`);
+    const usdcOnSolana = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+    expect(summaryOf(JSON.stringify({ amount: '1', token: usdcOnSolana }), 900)?.token).toBe('USDC');
   });
 
   test('is the symbol or asset of a sender who names no token', () => {

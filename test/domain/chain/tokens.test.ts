@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { getAddress } from 'viem/utils';
-import { cleanSymbol, listedSymbol, listedTokens } from '../../../src/domain/chain/tokens.ts';
+import { familyOf } from '../../../src/domain/chain/families/families.ts';
+import { cleanSymbol, isDollar, listedSymbol, listedTokens } from '../../../src/domain/chain/tokens.ts';
 import { DEFAULT_NETWORKS } from '../../../src/domain/networks.ts';
 
 test('a listed token has its symbol on its own network alone', () => {
@@ -10,8 +11,16 @@ test('a listed token has its symbol on its own network alone', () => {
   expect(listedTokens(8453).map(({ symbol }) => symbol)).toEqual(['USDC', 'EURC']);
 });
 
+test('tokens of Solana are listed by the letters of their addresses, which have a case', () => {
+  const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+  expect(listedSymbol(900, usdc)).toBe('USDC');
+  expect(isDollar(900, usdc)).toBe(true);
+  expect(listedSymbol(900, usdc.toLowerCase())).toBeNull();
+  expect(listedSymbol(900, 'native')).toBe('SOL');
+});
+
 test('the list has the addresses that the issuers publish with their checksums', () => {
-  const listed = DEFAULT_NETWORKS.flatMap((networkId) =>
+  const listed = DEFAULT_NETWORKS.filter((networkId) => familyOf(networkId) === 'evm').flatMap((networkId) =>
     listedTokens(networkId).map(({ symbol, address }) => `${networkId} ${symbol} ${getAddress(address)}`),
   );
   expect(listed).toEqual([
