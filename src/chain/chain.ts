@@ -112,7 +112,7 @@ export async function createChain(
   const dialectOf = (networkId: number) => familyIn(families, networkId).dialect;
   const logs = new SourceTools({ networkIds: networks.ids, call: networks.call, dialectOf, ...read });
   const others = [...families].flatMap(([id, { newTools }]) =>
-    newTools === undefined ? [] : [[id, newTools({ call: networks.call })] as const],
+    newTools === undefined ? [] : [[id, newTools({ call: networks.call, isPractice: networks.isMadeUp(id) })] as const],
   );
   const tools = new NetworkTools(logs, new Map(others), networks.ids);
   return { families, networks, metrics, tools };

@@ -36,6 +36,8 @@ export type FamilyTools = {
 export type ToolParts = {
   /** Sends a call to the first node of a network that takes it. */
   readonly call: (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
+  /** Whether the network is made up, and pays only accounts that it is asked for. */
+  readonly isPractice?: boolean;
 };
 
 export type ReaderParts = {

@@ -301,10 +301,19 @@ describe('the settings', () => {
     const test = '3448148188=practice';
     expect(loadConfig({ CHAIN_RPC: test }).CHAIN_RPC).toEqual([{ networkId: 3_448_148_188, urls: ['practice:'] }]);
     expect(loadConfig({ CHAIN_RPC: `practice,${test}` }).CHAIN_RPC).toHaveLength(2);
+    expect(loadConfig({ CHAIN_RPC: '901=practice' }).CHAIN_RPC).toEqual([{ networkId: 901, urls: ['practice:'] }]);
     for (const text of [`${test},8453=https://a.example`, `${test},${test}`]) {
       expect(errorsOf({ CHAIN_RPC: text }).CHAIN_RPC).toContain('must be practice alone');
     }
-    for (const text of ['728126428=practice', '0=practice', '8453=practice:', '0=practice:', 'Practice', 'true']) {
+    for (const text of [
+      '728126428=practice',
+      '900=practice',
+      '0=practice',
+      '8453=practice:',
+      '0=practice:',
+      'Practice',
+      'true',
+    ]) {
       expect(errorsOf({ CHAIN_RPC: text })).toHaveProperty('CHAIN_RPC');
     }
   });

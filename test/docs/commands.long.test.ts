@@ -70,6 +70,7 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     );
     const shown = (words: RegExp) => reader.outputOf('listen').match(words)?.length ?? 0;
     await until('the payment on Tron is delivered', () => shown(/TransferFinalized on Tron Nile/g) > 0);
+    await until('the payment on Solana is delivered', () => shown(/TransferFinalized on Solana Devnet/g) > 0);
   },
   'docs/client.md': async ({ reader, printed }) => {
     expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);

@@ -3,6 +3,7 @@ import type { Family } from '../family.ts';
 import type { Dialect } from '../rpc/dialect.ts';
 import type { Identity } from '../rpc/node.ts';
 import { POLL_MS } from './follow/solana-poll.ts';
+import { practiceExchange } from './practice/practice-exchange.ts';
 import { SolanaReader } from './reader.ts';
 import { genesisHash } from './rpc/calls.ts';
 import { parseExactly } from './rpc/values.ts';
@@ -21,9 +22,7 @@ export const SOLANA: Family = {
   identity,
   dialect: SOLANA_DIALECT,
   pollMs: POLL_MS,
-  practiceExchange: () => {
-    throw new Error('Solana has no practice node');
-  },
-  newReader: () => new SolanaReader(),
+  practiceExchange,
+  newReader: ({ isPractice }) => new SolanaReader(isPractice),
   newTools: (parts) => new SolanaTools(parts),
 };

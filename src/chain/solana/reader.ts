@@ -1,6 +1,8 @@
+import { versionsOf } from '../../store/chain/network-store.ts';
 import type { Follow } from '../follow/poll.ts';
 import type { ChainReader, Consultation, ReadResult } from '../follow/reader.ts';
 import type { Node } from '../rpc/node.ts';
+import { NATIVE } from './decode/credits.ts';
 import { PaymentDecoder } from './decode/facts.ts';
 import { backfillOnce, hasBackfill } from './follow/backfill.ts';
 import { confirmFinality } from './follow/confirm.ts';
@@ -10,16 +12,20 @@ import { followLive } from './follow/live.ts';
 import { SolanaMemory } from './follow/memory.ts';
 import type { SolanaFollow, SolanaPoll } from './follow/solana-poll.ts';
 import { followStatuses } from './follow/statuses.ts';
+import { nameOwner } from './practice/practice-exchange.ts';
 
 /** Reads Solana, which has no logs: payments are changes of the balances of accounts. */
 export class SolanaReader implements ChainReader {
   readonly #payments = new PaymentDecoder();
+
+  constructor(private readonly isPractice = false) {}
 
   prepare(follow: Omit<Follow, 'memory'>): SolanaFollow {
     return { ...follow, payments: this.#payments, memory: new SolanaMemory() };
   }
 
   follow(poll: SolanaPoll, node: Node, withTags: boolean): Promise<ReadResult> {
+    if (this.isPractice) nameOwners(poll);
     return followLive(poll, node, withTags);
   }
 
@@ -37,5 +43,17 @@ export class SolanaReader implements ChainReader {
 
   hasBackfill(poll: SolanaPoll): boolean {
     return hasBackfill(poll);
+  }
+}
+
+/** The made-up network pays a token account once it knows the wallet. */
+function nameOwners({ sources }: SolanaPoll): void {
+  for (const { topics, definition } of sources.flatMap(versionsOf)) {
+    const [wallets, accounts] = topics ?? [];
+    if (definition.contract === NATIVE) continue;
+    for (const [place, account] of (accounts ?? []).entries()) {
+      const wallet = wallets?.[place];
+      if (wallet !== undefined) nameOwner(account, { wallet, token: definition.contract });
+    }
   }
 }

@@ -17,6 +17,7 @@ import { type Credit, creditsOf, NATIVE } from './decode/credits.ts';
 import { compileSource } from './decode/definition.ts';
 import { type Payment, PaymentDecoder } from './decode/facts.ts';
 import type { Transaction } from './decode/transaction.ts';
+import { nameOwner } from './practice/practice-exchange.ts';
 import { signaturesOf, slotOf, statusesOf, transactionOf } from './rpc/calls.ts';
 import { MAX_AT_ONCE, type ShownAccount, shownAccountsOf } from './rpc/shown-accounts.ts';
 
@@ -43,7 +44,7 @@ export class SolanaTools implements FamilyTools {
       errors.push({ in: 'body', name: 'fromBlock', message });
     }
     if (errors.length > 0) throw invalidRequest(errors);
-    const accounts = await accountsOf([...wallets], token, program);
+    const accounts = await this.#accountsOf([...wallets], token, program);
     return { definition: compiled.definition, topic: preset ?? '', topics: [[...wallets], accounts], head };
   }
 
@@ -101,7 +102,7 @@ export class SolanaTools implements FamilyTools {
     const errors: InputError[] = [];
     const program = source.token === NATIVE ? null : await this.#programOf(networkId, source.token, errors);
     if (errors.length > 0) throw invalidRequest(errors);
-    const accounts = await accountsOf([...source.wallets].slice(0, RECENT_WALLETS), source.token, program);
+    const accounts = await this.#accountsOf([...source.wallets].slice(0, RECENT_WALLETS), source.token, program);
     const listed = [];
     for (const account of accounts) {
       const entries = await this.#ask(networkId, signaturesOf(account, { minContextSlot: null }));
@@ -122,6 +123,14 @@ export class SolanaTools implements FamilyTools {
       ...{ transactionHash: each.transactionHash, blockNumber: each.slot, dateBlock: each.blockS },
     }));
     return { networkId, fromBlock: shown.at(-1)?.slot ?? head, toBlock: head, found: payments.length, events };
+  }
+
+  async #accountsOf(wallets: readonly string[], token: string, program: string | null): Promise<string[]> {
+    const accounts = await accountsOf(wallets, token, program);
+    if (this.options.isPractice === true && program !== null) {
+      for (const [place, account] of accounts.entries()) nameOwner(account, { wallet: wallets[place] ?? '', token });
+    }
+    return accounts;
   }
 
   async #readTransaction(networkId: number, signature: string): Promise<Transaction> {

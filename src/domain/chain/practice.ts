@@ -20,7 +20,7 @@ export const PRACTICE_TOKEN = `0x${PRACTICE_MARK}${'0'.repeat(16)}55534443`;
 export const PRACTICE_ADDRESS = `0x${PRACTICE_MARK}${'0'.repeat(16)}73686f70`;
 
 /** Test networks that Paybell can make up too, so that everything on them can be tried without a node. */
-export const PRACTICE_TEST_NETWORKS: readonly number[] = [3_448_148_188];
+export const PRACTICE_TEST_NETWORKS: readonly number[] = [3_448_148_188, 901];
 
 /** Whether a network is made up, by its nodes. */
 export function isMadeUp({ urls }: { readonly urls: readonly string[] }): boolean {
