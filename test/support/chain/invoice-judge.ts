@@ -11,6 +11,8 @@ export type ExpectedInvoice = {
   readonly prepared: PreparedInvoice;
   readonly fromBlock: number;
   isCancelled: boolean;
+  /** The last block that counts for it, if a later invoice has taken its place; null while it has its address. */
+  untilBlock: number | null;
 };
 
 export type ModelPayment = { readonly address: string; readonly base: bigint };
@@ -134,7 +136,8 @@ export class InvoiceJudge {
         const payment = this.scene.paid.get(hash);
         const isOwn = payment?.address === invoice.address && counts(invoice, payment.base);
         const wasAbove = this.scene.chain.blocksOf.get(hash)?.some((block) => block.number >= fromBlock) === true;
-        if (isOwn && number >= fromBlock && !invoice.isCancelled && !stored.has(hash)) {
+        const isExpected = number >= fromBlock && number <= (invoice.untilBlock ?? number) && !invoice.isCancelled;
+        if (isOwn && isExpected && !stored.has(hash)) {
           this.#mistakes.push(`${invoiceId} lacks ${hash} of block ${number}`);
         }
         if (isOwn && wasAbove) stored.delete(hash);
@@ -167,7 +170,7 @@ export class InvoiceJudge {
     const { invoiceId } = invoice;
     const events = own.filter(({ body }) => body.event === 'LatePayment').length;
     if (events !== (row?.late_block === null ? 0 : 1)) this.#mistakes.push(`${invoiceId} has ${events} LatePayment`);
-    if (invoice.isCancelled) return;
+    if (invoice.isCancelled || invoice.untilBlock !== null) return;
     if (row?.passed_block === null) this.#mistakes.push(`${invoiceId} has not expired`);
     const { least } = paidRange({ amount: invoice.prepared.base, tolerance: toleranceOf(invoice), dateExpires: 0 });
     if (sum < least && events === 0) this.#mistakes.push(`${invoiceId} has ${sum} and was not called late`);

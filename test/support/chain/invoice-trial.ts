@@ -206,7 +206,17 @@ export class InvoiceTrial {
       const given = prepared[at];
       if (result instanceof DomainError || given === undefined || !result.isNew) continue;
       const { invoiceId, fromBlock } = result;
-      this.invoices.push({ invoiceId, fromBlock, address: given.address, prepared: given, isCancelled: false });
+      this.#replace(given, fromBlock - 1);
+      const state = { isCancelled: false, untilBlock: null };
+      this.invoices.push({ invoiceId, fromBlock, address: given.address, prepared: given, ...state });
+    }
+  }
+
+  /** A shared address takes the same amount again once the invoice before is paid for good. */
+  #replace({ address, base }: PreparedInvoice, untilBlock: number): void {
+    for (const one of this.invoices) {
+      const isInPlace = one.address === address && one.prepared.base === base && !one.isCancelled;
+      if (isInPlace) one.untilBlock ??= untilBlock;
     }
   }
 
