@@ -24,6 +24,8 @@ export const SHA256SUM = fromProgram('coreutils', 'sha256sum');
 export const PYTHON = fromProgram('Python', 'python3');
 export const GO = fromProgram('Go', 'go');
 export const LINUX: Requirement = { label: 'Linux', source: null, isMet: process.platform === 'linux' };
+/** The programs of Solana are executed by a library with a build for each system. */
+export const LITESVM: Requirement = { label: 'LiteSVM', source: null, isMet: process.platform !== 'win32' };
 export const MOUNTS: Requirement = {
   label: 'a user who may mount',
   source: null,
@@ -49,7 +51,7 @@ export const PYTHON_CLIENT: Requirement = {
 export const REQUIREMENTS: readonly Requirement[] = [
   ...[CITUS, GETH, PGBOUNCER, PYTHON_CLIENT],
   ...[BASH, ZSH, FISH, SYSTEMD, SHA256SUM, PYTHON, GO],
-  ...[LINUX, MOUNTS],
+  ...[LINUX, LITESVM, MOUNTS],
 ];
 
 /** At the end of the name of a test that runs on one engine alone. */

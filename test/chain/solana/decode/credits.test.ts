@@ -22,12 +22,11 @@ import {
   transfer,
   transferChecked,
 } from '../../../support/chain/solana/svm.ts';
+import { LITESVM, needs } from '../../../support/requirements.ts';
 
-/** Each transaction was executed by the programs of Solana. There is no binding of LiteSVM for Windows. */
-const describeOnSvm = process.platform === 'win32' ? describe.skip : describe;
-
-describeOnSvm('credits by balance', () => {
-  const svm = new Svm();
+/** Each transaction was executed by the programs of Solana. */
+describe.skipIf(!LITESVM.isMet)(`credits by balance ${needs(LITESVM)}`, () => {
+  let svm: Svm;
   let admin: KeyPairSigner;
   let payer: KeyPairSigner;
   let other: KeyPairSigner;
@@ -38,6 +37,7 @@ describeOnSvm('credits by balance', () => {
   let till: Address;
 
   beforeAll(async () => {
+    svm = new Svm();
     [admin, payer, other, shop] = [await svm.signer(1000), await svm.signer(), await svm.signer(), await svm.signer()];
     usdc = await svm.createMint(admin);
     await svm.mintTo(admin, usdc, payer.address, 1_000_000_000n);

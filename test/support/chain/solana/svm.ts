@@ -28,12 +28,15 @@ import {
   getTransferCheckedInstruction,
   getTransferInstruction,
 } from '@solana-program/token';
-import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
+import type { FailedTransactionMetadata, LiteSVM, TransactionMetadata } from 'litesvm';
+import { LITESVM } from '../../requirements.ts';
 
 /** Executes transactions with the real programs of Solana, and shows each as `getTransaction` with `encoding: json` does. */
 
 export const TOKEN: Address = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 export const TOKEN_2022: Address = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
+/** Null on a system for which LiteSVM has no build. */
+const svm = LITESVM.isMet ? await import('litesvm') : null;
 const LAMPORTS_PER_SOL = 1_000_000_000n;
 const FEE = 5_000;
 const MINT_BYTES = 82n;
@@ -76,7 +79,8 @@ export class Svm {
 
   /** A `seed` repeats a run: all keys are derived from it. */
   constructor(private readonly seed = 1) {
-    this.vm = new LiteSVM().withNativeMints().withBlockhashCheck(false).withTransactionHistory(0n);
+    if (svm === null) throw new Error('LiteSVM has no build for this system');
+    this.vm = new svm.LiteSVM().withNativeMints().withBlockhashCheck(false).withTransactionHistory(0n);
   }
 
   key(): Promise<KeyPairSigner> {
@@ -162,7 +166,7 @@ export class Svm {
     const keys = [...message.staticAccounts, ...writable, ...readonly];
     const before = this.#balances(keys);
     const result = this.vm.sendTransaction(signed as Transaction);
-    const isFailed = result instanceof FailedTransactionMetadata;
+    const isFailed = isFailure(result);
     const meta = isFailed ? result.meta() : result;
     const after = this.#balances(keys);
     const inner = meta.innerInstructions().flatMap((list, index) => {
@@ -255,4 +259,8 @@ export function transferChecked(
   amount: bigint,
 ) {
   return getTransferCheckedInstruction({ source, mint, destination, authority, amount, decimals: 6 });
+}
+
+function isFailure(result: TransactionMetadata | FailedTransactionMetadata): result is FailedTransactionMetadata {
+  return svm !== null && result instanceof svm.FailedTransactionMetadata;
 }
