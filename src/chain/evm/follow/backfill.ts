@@ -9,6 +9,7 @@ import type { Log } from '../rpc/types.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
 import { isReadable, progressAfter } from './history.ts';
@@ -132,7 +133,11 @@ async function write(
     final: poll.state.final,
     isFollowed: poll.isFollowed,
   });
-  const { changes: judged, isDecided } = await withVerdicts(poll, progress, changes);
+  const { changes: judged, isDecided } = await withVerdicts(
+    poll,
+    progress,
+    await dateExpected(poll, node, all, changes),
+  );
   if (!isDecided) {
     // Too few nodes can be asked, or a fork has moved a fact: the range is read again from the start, and not at once.
     memory.backfill = null;

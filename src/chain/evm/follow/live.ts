@@ -10,6 +10,7 @@ import type { Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { datedBy, hashesOf, isRefusal, placeOf, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
+import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
@@ -112,7 +113,9 @@ async function readByHash(poll: EvmPoll, node: Node, { head }: Look, { from, to,
   const wanted = { from, to, sources, check: null, blockHash: head.hash, transactions, contractsPerCall, modes };
   const reading = await readBlocks(node, wanted);
   hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
-  return isRefusal(reading) ? null : { ...reading, logs: datedBy(head, reading.logs), header: head };
+  if (isRefusal(reading)) return null;
+  const mayDate = poll.follow.witnesses.mayDate(node, head, poll.lease.nowMs);
+  return { ...reading, logs: mayDate ? datedBy(head, reading.logs) : reading.logs, header: head };
 }
 
 type SureReading = Reading & { readonly header: Header };
@@ -182,8 +185,9 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
   memory.noteOmissions(differences.omissions);
   noteReorg(poll, tail, differences.replacedFrom);
   noteHeldAsked(poll, head.hash, receipts);
-  const changes = inTurn(poll, differences.changes, tail.from);
-  await writeSteps(poll, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
+  const dated = await dateExpected(poll, node, found, differences.changes);
+  const changes = inTurn(poll, dated, tail.from);
+  await writeSteps(poll, node, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
     backfilled: backfillsBelow(poll, tail.from),
     asked: askedFacts(poll, reading.receipts),
@@ -257,13 +261,15 @@ function anchorsAfter(poll: EvmPoll, tail: Tail, blocks: CanonicalBlocks, isReor
  */
 async function writeSteps(
   poll: EvmPoll,
+  node: Node,
   { look, to }: Tail,
   changes: readonly FactChange[],
   last: Pick<Step, 'anchors' | 'backfilled' | 'asked'>,
 ): Promise<void> {
+  const { follow, lease } = poll;
   const levels = { ...levelsNow(poll, look), head: await countedHead(poll, look, to) };
   const agreed = look.agreed?.number ?? 0;
-  const parts = cutSteps(changes, poll.follow.options.stepChanges);
+  const parts = cutSteps(changes, follow.options.stepChanges);
   const final = parts.pop();
   for (const part of parts) {
     const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;
@@ -280,7 +286,7 @@ async function writeSteps(
     ...last,
     changes: final?.changes ?? [],
     tip,
-    tipS: to.timestampS,
+    ...(follow.witnesses.mayDate(node, to, lease.nowMs) && { tipS: to.timestampS }),
     safe: safeUpTo(poll, to.number),
   });
 }

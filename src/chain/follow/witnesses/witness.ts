@@ -39,6 +39,8 @@ export class Witness {
   /** Whether the node has another block than Paybell at finality. */
   isOnOtherChain = false;
   isImplausible = false;
+  /** Since when all of its heads were in the future; null if the last one is not. */
+  futureSinceMs: number | null = null;
   /** When the node showed a log that most nodes deny. */
   inventedAtMs = Number.NEGATIVE_INFINITY;
   answeredAtMs = Number.NEGATIVE_INFINITY;

@@ -96,6 +96,9 @@ export class Witnesses {
     const nowMs = this.clock.nowMs();
     for (const witness of this.all) {
       witness.assess(nowMs);
+      const { head, changedAtMs, futureSinceMs } = witness;
+      const isAhead = head !== null && isInFuture(head.timestampS, dateMs);
+      witness.futureSinceMs = isAhead ? (futureSinceMs ?? changedAtMs) : null;
       witness.isImplausible = this.#isImplausible(witness, blockTimeMs ?? UNKNOWN_BLOCK_TIME_MS, dateMs);
     }
     // If every head is in the future, it is this machine's clock that is wrong.
@@ -103,10 +106,23 @@ export class Witnesses {
     if (fresh.every(({ isImplausible }) => isImplausible)) for (const witness of fresh) witness.isImplausible = false;
   }
 
+  /**
+   * Whether the time of a block that the node has shown may decide anything. A time in the future counts only if all other nodes
+   * have shown such a head since the node did so first. `dateMs` is the database's time.
+   */
+  mayDate(node: Node, { timestampS }: Pick<Header, 'timestampS'>, dateMs: number): boolean {
+    if (!isInFuture(timestampS, dateMs)) return true;
+    const sinceMs = this.of(node).futureSinceMs ?? this.clock.nowMs();
+    const others = this.all.filter((witness) => witness.node !== node);
+    return others.every(
+      ({ head, answeredAtMs }) => head !== null && isInFuture(head.timestampS, dateMs) && answeredAtMs >= sinceMs,
+    );
+  }
+
   #isImplausible(witness: Witness, blockTimeMs: number, dateMs: number): boolean {
     const { head } = witness;
     if (head === null) return false;
-    if (head.timestampS > dateMs / 1000 + FUTURE_S) return true;
+    if (isInFuture(head.timestampS, dateMs)) return true;
     // A node that stands still says nothing, nor does one that has not answered since this head was first seen.
     const frozenMs = Witnesses.frozenMs(blockTimeMs);
     const isCompared = (each: Witness) =>
@@ -255,4 +271,8 @@ export class Witnesses {
 /** Whether the node has a credible claim about the chain that is followed. */
 function isSpeaker({ final, isOnOtherChain }: Witness): boolean {
   return final !== null && !isOnOtherChain;
+}
+
+function isInFuture(timestampS: number, dateMs: number): boolean {
+  return timestampS > dateMs / 1000 + FUTURE_S;
 }

@@ -12,6 +12,7 @@ import { blockAt } from '../../rpc/calls.ts';
 import { arrangeAnchors, floorIndex } from '../blocks/anchors.ts';
 import { CanonicalBlocks } from '../blocks/canonical.ts';
 import { hashesOf, isRefusal, type Reading, readBlocks } from '../blocks/read-blocks.ts';
+import { dateExpected } from '../dates.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from '../flood.ts';
 import { inTurn } from '../history.ts';
@@ -188,7 +189,8 @@ async function writeNews(
     isFollowed: poll.isFollowed,
   });
   if (differences.replacedFrom !== null) memory.noteFork(from - 1, poll.lease.lost.length > 0);
-  const wanted = inTurn(poll, differences.changes, Number.POSITIVE_INFINITY);
+  const dated = await dateExpected(poll, node, found, differences.changes);
+  const wanted = inTurn(poll, dated, Number.POSITIVE_INFINITY);
   const { changes } = await withVerdicts(poll, progress, wanted);
   poll.omissions += differences.omissions;
   // Earlier responses left out the facts that only this one has.

@@ -4,6 +4,7 @@ import { cutSteps } from '../../../follow/steps.ts';
 import type { Node } from '../../../rpc/node.ts';
 import { chooseAnchor } from '../blocks/anchors.ts';
 import { isRefusal, readBlocks } from '../blocks/read-blocks.ts';
+import { dateExpected } from '../dates.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import { inTurn } from '../history.ts';
 import { withVerdicts } from './confirm.ts';
@@ -41,7 +42,8 @@ export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   });
   const vote = withVote(NO_VOTES, node.id, true);
   const votes = new Map(found.map((fact) => [`${keyOf(fact)} ${fact.position.blockHash}`, vote]));
-  const judged = await withVerdicts(poll, { votes }, inTurn(poll, changes, range.from));
+  const dated = await dateExpected(poll, node, found, changes);
+  const judged = await withVerdicts(poll, { votes }, inTurn(poll, dated, range.from));
   poll.omissions += omissions;
   memory.noteOmissions(omissions + judged.changes.length);
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
