@@ -38,6 +38,7 @@ const beforeColumns = networkTable.pick([
   'isStallAlerted',
   'addressRevision',
   'tipNumber',
+  'tipHash',
   'tipS',
 ]);
 
@@ -77,7 +78,12 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     await writeBackfills(queries, lease, step);
     await writeAccounts(queries, networkId, step.accounts ?? []);
     await dropAccounts(queries, networkId, step.droppedAccounts ?? []);
-    const tip = { number: step.tip?.number ?? before.tipNumber ?? 0, timestampS: step.tipS ?? before.tipS };
+    // A time belongs to its block: a new tip without one ends no invoice.
+    const isOldTip = step.tip === null || (step.tip.number === before.tipNumber && step.tip.hash === before.tipHash);
+    const tip = {
+      number: step.tip?.number ?? before.tipNumber ?? 0,
+      timestampS: step.tipS ?? (isOldTip ? before.tipS : null),
+    };
     await publish(queries, outbox, { reached, retracted, levels, nowMs, tip });
     await outbox.write(queries);
     await writeAnchors(queries, networkId, step.anchors);

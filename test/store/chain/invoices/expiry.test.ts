@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test';
+import type { Step } from '../../../../src/store/chain/network-store.ts';
+import { NetworkStore } from '../../../../src/store/chain/networks.ts';
 import { newInvoiceScene } from '../../../support/chain/invoice-scene.ts';
+import { PLAIN_STEP } from '../../../support/chain/steps.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 
 /** Blocks decide when an invoice expires, and which payments are late. */
@@ -11,8 +14,8 @@ onEveryEngine('the expiry of an invoice', (store) => {
     const scene = await newInvoiceScene(store.db);
     const invoice = await scene.create(25, 5);
     await scene.followBlocks(5);
-    // Ten minutes of polls without a block.
-    await scene.poll(300);
+    // Minutes of polls without a block.
+    await scene.poll(120);
     expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
     expect(await scene.read(invoice)).toMatchObject({ state: 'open' });
     await scene.followBlocks(1);
@@ -27,7 +30,7 @@ onEveryEngine('the expiry of an invoice', (store) => {
     for (const model of scene.models) model.freeze();
     scene.chain.mine([scene.transfer(invoice, 25)]);
     scene.chain.mineEmpty(10);
-    await scene.poll(300);
+    await scene.poll(120);
     for (const model of scene.models) model.thaw();
     await scene.poll();
     await scene.followBlocks(10);
@@ -67,6 +70,29 @@ onEveryEngine('the expiry of an invoice', (store) => {
     }
     expect(await scene.read(invoice)).toMatchObject({ state: 'open' });
     expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
+  });
+
+  test('waits for the time of the tip, which a step of a fork may not have', async () => {
+    const scene = await newInvoiceScene(store.db);
+    const invoice = await scene.create(25, 4);
+    await scene.followBlocks(3);
+    const networks = new NetworkStore(store.db, 'one', () => Promise.resolve([]));
+    const commit = async (number: number, more: Partial<Step>) => {
+      const lease = await networks.lease(scene.networkId);
+      if (lease === null) throw new Error('another instance holds the lease');
+      const levels = { head: number, safe: null, final: null, rangeBlocks: 1, blockTimeMs: 2_000 };
+      const tip = { number, hash: `0xf${number}` };
+      const none = { ...PLAIN_STEP, changes: [], backfilled: [], asked: [], nodes: [] };
+      await networks.commit(lease, { tip, anchors: [tip], ...levels, ...none, ...more });
+    };
+    // As after a fork, whose first payments are written before the blocks up to the new head are read.
+    await store.db.transaction((queries) =>
+      queries.run('update chains set tip_s = $2 where network_id = $1', [scene.networkId, invoice.dateExpires + 1]),
+    );
+    await commit(scene.chain.head - 1, {});
+    expect(await scene.read(invoice)).toMatchObject({ state: 'open' });
+    await commit(scene.chain.head, { tipS: invoice.dateExpires + 1 });
+    expect(await scene.read(invoice)).toMatchObject({ state: 'expired' });
   });
 
   test.each([1, 2])('makes later payments late, even if %d nodes send no time with a log', async (nodes) => {
