@@ -5,6 +5,7 @@ import { LAWS } from './oracle/laws.ts';
 /** Operations and faults that even a few seeds have. */
 const FREQUENT = [
   ...['post', 'repeat', 'hold', 'retract', 'block', 'follow', 'payment', 'drop', 'reorder', 'bring-back'],
+  ...['invoice', 'pay-invoice'],
   ...['register', 'move', 'filter', 'finality', 'suspend', 'resume', 'delete', 'pause', 'unpause', 'order'],
   ...['redeliver', 'bulk-redeliver', 'retention', 'reconcile', 'receiver-error', 'kill', 'outage'],
 ];

@@ -1,5 +1,7 @@
+import type { Invoice } from '../../src/contract/chain/invoices.ts';
 import type { Feed } from '../../src/contract/endpoints/feed.ts';
 import { endpointId } from '../../src/domain/ids.ts';
+import { readInvoice } from '../../src/store/chain/invoices/view.ts';
 import { createSource } from '../../src/store/chain/sources/sources.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { readFeed } from '../../src/store/endpoints/read-feed.ts';
@@ -13,7 +15,7 @@ import { Receivers } from './fleet/receivers.ts';
 import { box, changeNow, NETWORK_ID, simulatedDialect } from './fleet/settings.ts';
 import { heal } from './healing.ts';
 import { History } from './model/history.ts';
-import { PAID } from './model/model.ts';
+import { INVOICED, LATE, PAID } from './model/model.ts';
 import { FIRST_ORDERED_URLS, LASTING_URLS, URLS } from './model/urls.ts';
 import { FIRST_CONTRACT } from './operations/chain.ts';
 import { changeEndpoint } from './operations/endpoints.ts';
@@ -52,13 +54,14 @@ export type RunResult = Judgement & {
 };
 
 /** An event kind that nothing is published under: its webhooks keep endpoints in existence. */
-const UNUSED = 'LatePayment';
+const UNUSED = 'Unused';
 /** With URLs between them that no webhook of their event has, so that webhooks can move in both directions. */
 const FIRST_WEBHOOKS = [
   ...[1, 3, 4, 5, 7].map((url) => ({ event: 'AgreementSignedUp', url })),
   ...[1, 3, 4].map((url) => ({ event: 'ScheduledAgreementCancel', url })),
   ...[1, 4].map((url) => ({ event: 'AgreementCancelled', url })),
   ...[0, 2, 5, 6].map((url) => ({ event: PAID, url })),
+  ...[INVOICED, LATE].map((event) => ({ event, url: 0 })),
 ];
 const LIST_LIMIT = 10_000;
 /** So that an operation draws other numbers than the schedule after it. */
@@ -110,6 +113,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     view: await world.until(readView(observer)),
     wrongCounters: await world.until(wrongDeliveryCounters(observer)),
     feeds: await world.until(readFeeds(observer, entityId)),
+    invoices: await world.until(readInvoices(observer, entityId)),
   });
   const judgement = judge(evidence, options.laws);
   const { hash, nowMs, trace } = world;
@@ -156,6 +160,16 @@ function carryOut(simulation: Simulation, operation: Operation, actions: Actions
   const scope = action.begin(simulation, new Random(operation.seed), operation);
   world.note(`${operation.index} ${operation.name} ${scope === null ? '-' : JSON.stringify(scope)}`);
   if (scope !== null) simulation.occurrences.push({ name: operation.name, atMs: world.nowMs, scope });
+}
+
+async function readInvoices(db: Database, entityId: string): Promise<Map<string, Invoice>> {
+  const { invoices } = await readView(db);
+  const shown = new Map<string, Invoice>();
+  for (const { invoiceId } of invoices) {
+    const invoice = await readInvoice(db, entityId, invoiceId);
+    if (invoice !== null) shown.set(invoiceId, invoice);
+  }
+  return shown;
 }
 
 async function readFeeds(db: Database, entityId: string): Promise<Map<string, Feed>> {

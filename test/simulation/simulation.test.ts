@@ -9,15 +9,15 @@ async function simulate(seed: number) {
 
 const hashes = new Map<number, string | undefined>();
 
-test.each([1, 2])('seed %d breaks no law', async (seed) => {
+test.each([11, 14])('seed %d breaks no law', async (seed) => {
   const run = await simulate(seed);
   expect(run).toMatchObject({ seed, violations: [] });
-  for (const law of ['L1', 'L2', 'L4', 'L7', 'L9', 'L12']) expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
+  for (const law of ['L1', 'L2', 'L4', 'L7', 'L9', 'L12', 'L15']) expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
   hashes.set(seed, run?.hash);
 });
 
 test('a seed gives the same run in a new process, and another seed gives another', async () => {
-  const again = await simulate(1);
-  expect(again?.hash).toBe(hashes.get(1));
-  expect(again?.hash).not.toBe(hashes.get(2));
+  const again = await simulate(11);
+  expect(again?.hash).toBe(hashes.get(11));
+  expect(again?.hash).not.toBe(hashes.get(14));
 });

@@ -18,7 +18,7 @@ import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import type { Owner } from '../world/owners.ts';
 import { world } from '../world/world.ts';
-import { simulatedDecoder } from './amounts.ts';
+import { simulatedDecoder } from './invoices.ts';
 import type { Receivers } from './receivers.ts';
 import { box, config, log, NETWORK_ID, STEP_CHANGES } from './settings.ts';
 
@@ -84,7 +84,7 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
     },
   });
   const follower = followNetwork({
-    ...{ networkId: NETWORK_ID, nodes, reader: new EvmReader(simulatedDecoder), store: networkStore, db, log },
+    ...{ networkId: NETWORK_ID, nodes, reader: new EvmReader(simulatedDecoder(db)), store: networkStore, db, log },
     acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
     ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE, stepChanges: STEP_CHANGES },
     ...{ leastDepth: 1, quorum: null },

@@ -12,6 +12,7 @@ import { TOPIC } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 import { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
+import { transferLog } from './invoices.ts';
 import { Provider } from './provider.ts';
 import { NETWORK_ID } from './settings.ts';
 
@@ -108,6 +109,16 @@ export class Network {
     return this.chain.transaction({
       logs: contract === null ? [] : [{ address: addressOf(contract), topics: [TOPIC], data }],
     });
+  }
+
+  /** A transaction that pays an address in the token of invoices, in no block yet. */
+  transfer(address: string, base: bigint): ModelTransaction {
+    return this.chain.transaction({ logs: [transferLog(address, base)] });
+  }
+
+  /** The time of the newest block, in Unix seconds. */
+  get timeS(): number {
+    return this.chain.blocks.at(-1)?.timestampS ?? 0;
   }
 
   isCanonical({ hash }: ModelTransaction): boolean {

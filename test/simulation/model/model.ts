@@ -1,3 +1,4 @@
+import type { PreparedInvoice } from '../../../src/store/chain/invoices/new-invoices.ts';
 import type { ModelTransaction } from '../../support/chain/model-chain.ts';
 import { History, isAnswered, openSpan, type Span } from './history.ts';
 
@@ -9,6 +10,8 @@ export const POSTED: readonly string[] = ['AgreementSignedUp', 'ScheduledAgreeme
 const [SUPERSEDED, SUPERSEDING] = ['ScheduledAgreementCancel', 'AgreementCancelled'];
 /** The kind of events of payments, which the network leads to. */
 export const PAID = 'TransferProcessed';
+/** The kinds of events of invoices themselves. */
+export const [INVOICED, LATE] = ['TransferCreated', 'LatePayment'] as const;
 
 export type WebhookModel = {
   readonly name: string;
@@ -49,6 +52,25 @@ export type PaymentModel = {
   readonly heldEventId: string | null;
   /** The amount that rules compare, as an `amountKey`. */
   readonly ruleAmount: string | null;
+  /** The transfer to an address of invoices that it is; absent for others. */
+  readonly transfer?: TransferModel;
+};
+
+export type TransferModel = {
+  readonly address: string;
+  readonly base: bigint;
+  /** The amount that rules compare if an invoice takes the payment. */
+  readonly invoicedRuleAmount: string | null;
+};
+
+export type InvoiceModel = {
+  /** Its reference. */
+  readonly name: string;
+  readonly prepared: PreparedInvoice;
+  readonly creation: Span;
+  /** Null before the first answer. */
+  answer: { readonly invoiceId: string; readonly fromBlock: number; readonly head: number } | null;
+  cancellation: Span | null;
 };
 
 /** Deliveries that were asked for again: one, or all that had been made by then. */
@@ -58,6 +80,8 @@ export class Model {
   readonly webhooks: WebhookModel[] = [];
   readonly events: EventModel[] = [];
   readonly payments: PaymentModel[] = [];
+  /** Those whose first request was rejected are not among them. */
+  readonly invoices: InvoiceModel[] = [];
   readonly redeliveries: RedeliveryModel[] = [];
   /** By URL: whether the endpoint keeps the events of an agreement in order. */
   readonly ordering = new Map<string, History<boolean>>();

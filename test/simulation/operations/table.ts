@@ -3,6 +3,7 @@ import { DELIVERY_ACTIONS } from './deliveries.ts';
 import { ENDPOINT_ACTIONS } from './endpoints.ts';
 import { EVENT_ACTIONS } from './events.ts';
 import { FAULT_ACTIONS } from './faults.ts';
+import { INVOICE_ACTIONS } from './invoices.ts';
 import { NODE_ACTIONS } from './nodes.ts';
 import type { Actions } from './operation.ts';
 import { WEBHOOK_ACTIONS } from './webhooks.ts';
@@ -11,6 +12,7 @@ import { WEBHOOK_ACTIONS } from './webhooks.ts';
 export const ACTIONS: Actions = {
   ...EVENT_ACTIONS,
   ...CHAIN_ACTIONS,
+  ...INVOICE_ACTIONS,
   ...WEBHOOK_ACTIONS,
   ...ENDPOINT_ACTIONS,
   ...DELIVERY_ACTIONS,

@@ -1,3 +1,4 @@
+import type { Invoice } from '../../../src/contract/chain/invoices.ts';
 import type { Feed } from '../../../src/contract/endpoints/feed.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import type { Receipt } from '../fleet/receivers.ts';
@@ -16,6 +17,8 @@ export type Findings = {
   readonly wrongCounters: readonly string[];
   /** By the id of the endpoint. */
   readonly feeds: ReadonlyMap<string, Feed>;
+  /** As the API shows them, by id. */
+  readonly invoices: ReadonlyMap<string, Invoice>;
 };
 
 /** A delivery about a payment. */
@@ -67,6 +70,13 @@ export class Evidence {
 
   isCanonical({ transaction }: PaymentModel): boolean {
     return this.simulation.network.isCanonical(transaction);
+  }
+
+  /** The block on the chain that has the payment; null for none. */
+  blockOf({ transaction }: PaymentModel): number | null {
+    const { blocks } = this.simulation.network.chain;
+    const found = blocks.find(({ transactions }) => transactions.some(({ hash }) => hash === transaction.hash));
+    return found?.number ?? null;
   }
 
   /** Every delivery about a payment to a webhook, retractions included. */

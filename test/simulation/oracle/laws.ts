@@ -5,6 +5,7 @@ import { clock } from './laws/clock.ts';
 import { counters } from './laws/counters.ts';
 import { everyWebhook } from './laws/every-webhook.ts';
 import { hints } from './laws/hints.ts';
+import { invoices } from './laws/invoices.ts';
 import { lastWord } from './laws/last-word.ts';
 import { mayBeReceived } from './laws/may-be-received.ts';
 import { oneDelivery } from './laws/one-delivery.ts';
@@ -19,6 +20,7 @@ import { workEnds } from './laws/work-ends.ts';
 export const LAWS: readonly Law[] = [
   ...[oneDelivery, everyWebhook, changesDuringFanOut, oneFinality, lastWord, retractions, mayBeReceived],
   ...[order, hints, workEnds, counters, sequences, reconciliation, clock],
+  invoices,
 ];
 
 export type Violation = { readonly law: string; readonly text: string };

@@ -9,8 +9,28 @@ type Registered = WebhookModel & { readonly webhookId: string };
 export function concernedWebhooks(evidence: Evidence, payment: PaymentModel): Registered[] {
   const { model } = evidence;
   const { contract } = payment;
-  const isFollowed = contract === null || (model.followed.has(contract) && !model.unfollowed.has(contract));
+  const isFollowed =
+    payment.transfer === undefined
+      ? contract === null || (model.followed.has(contract) && !model.unfollowed.has(contract))
+      : isWatched(evidence, payment);
   return isFollowed ? lastingWebhooks(evidence, payment) : [];
+}
+
+/**
+ * Whether Paybell has read the payment, and an invoice still watches its address. The law of invoices says which payments Paybell has
+ * to read. It publishes nothing about dust.
+ */
+function isWatched(evidence: Evidence, payment: PaymentModel): boolean {
+  const { model, findings } = evidence;
+  const names = new Set(
+    model.invoices.flatMap(({ name, prepared }) => (prepared.address === payment.transfer?.address ? name : [])),
+  );
+  const block = evidence.blockOf(payment);
+  const watches = findings.view.invoices.some(
+    ({ reference, fromBlock, untilBlock }) =>
+      names.has(reference) && untilBlock === null && fromBlock <= (block ?? fromBlock),
+  );
+  return watches && evidence.factsOf(payment).some(({ isSilent }) => !isSilent);
 }
 
 /** The same ones, even if the entity has no source for the payment any longer: Paybell still retracts what it published. */

@@ -38,6 +38,34 @@ export type FactView = {
   readonly revision: number;
   /** Whether retention removed it, or an earlier one of the same payment, when it was not final. */
   readonly wasForgotten: boolean;
+  /** The invoice that took the payment; null for others, and for a fact that retention has removed. */
+  readonly invoiceId: string | null;
+  readonly isSilent: boolean;
+};
+
+/** An invoice as it is stored. */
+export type InvoiceView = {
+  readonly invoiceId: string;
+  readonly reference: string;
+  readonly fromBlock: number;
+  /** The last block whose payments it takes; null while it is watched. */
+  readonly untilBlock: number | null;
+  /** The tips at which its expiry had passed, and at which it was called late; null before. */
+  readonly passedBlock: number | null;
+  readonly lateBlock: number | null;
+  readonly isCancelled: boolean;
+};
+
+/** An event that has the state of an invoice. */
+export type InvoiceEventView = {
+  readonly eventId: string;
+  readonly event: string;
+  /** At which it counts the payments. */
+  readonly finality: string;
+  readonly invoiceId: string;
+  readonly version: number;
+  readonly state: string;
+  readonly received: string;
 };
 
 export type StoreView = {
@@ -47,6 +75,11 @@ export type StoreView = {
   readonly removedEvents: ReadonlySet<string>;
   /** Those of them that were sent again afterwards. Paybell then takes them for new events. */
   readonly acceptedAnew: ReadonlySet<string>;
+  readonly invoices: readonly InvoiceView[];
+  /** Ids of invoices that retention has removed. */
+  readonly removedInvoices: ReadonlySet<string>;
+  /** Removed events included. */
+  readonly invoiceEvents: readonly InvoiceEventView[];
 };
 
 type Row = {
@@ -59,8 +92,17 @@ type Row = {
 };
 type QueuedRow = Row &
   Readonly<Record<'due_ms' | 'lease_ms' | 'blocked', SqlInteger>> & { readonly generation: SqlInteger | null };
-type FactRow = Readonly<Record<'id' | 'transaction_hash' | 'state', string>> & { readonly revision: SqlInteger };
+type FactRow = Readonly<Record<'id' | 'transaction_hash' | 'state', string>> & {
+  readonly revision: SqlInteger;
+  readonly invoice_id?: string | null;
+  readonly is_silent?: SqlInteger;
+};
+type InvoiceRow = Readonly<Record<'id' | 'reference', string>> &
+  Readonly<Record<'until_block' | 'passed_block' | 'late_block' | 'cancelled_at', SqlInteger | null>> & {
+    readonly from_block: SqlInteger;
+  };
 type EventRow = { readonly no: SqlUuid; readonly event_id: string | null; readonly event: string };
+type BodyRow = EventRow & { readonly body: string };
 
 /** Of an id, before the round and the number of the queue. */
 const EVENT_DIGITS = 22;
@@ -76,12 +118,14 @@ export async function readView(db: Database): Promise<StoreView> {
     const recorded = await queries.all<Row>(`select ${columns} from deliveries order by id`);
     const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by id`);
     const returned = await queries.all<{ id: SqlUuid }>('select id from simulated_returns');
-    const removedEvents = await queries.all<EventRow>('select no, event_id, event from simulated_events');
-    const events = [...(await queries.all<EventRow>('select no, event_id, event from events')), ...removedEvents];
+    const removedEvents = await queries.all<BodyRow>('select no, event_id, event, body from simulated_events');
+    const events = [...(await queries.all<BodyRow>('select no, event_id, event, body from events')), ...removedEvents];
     const heads = await queries.all<{ webhook_no: SqlInteger; webhook_id: string }>(
       'select webhook_no, webhook_id from queue_heads',
     );
-    const facts = await queries.all<FactRow>('select id, transaction_hash, state, revision from facts order by id');
+    const facts = await queries.all<FactRow>(
+      'select id, transaction_hash, state, revision, invoice_id, is_silent from facts order by id',
+    );
     const removedFacts = await queries.all<FactRow>(
       'select id, transaction_hash, state, revision from simulated_facts',
     );
@@ -118,16 +162,47 @@ export async function readView(db: Database): Promise<StoreView> {
       facts: factsOf(facts, removedFacts),
       removedEvents: new Set(removedEvents.flatMap(({ event_id }) => event_id ?? [])),
       acceptedAnew: acceptedAnew(events, removedEvents),
+      ...(await readInvoices(queries)),
+      invoiceEvents: events.flatMap(invoiceEventOf),
     };
   });
+}
+
+async function readInvoices(queries: Queries): Promise<Pick<StoreView, 'invoices' | 'removedInvoices'>> {
+  const rows = await queries.all<InvoiceRow>(
+    'select id, reference, from_block, until_block, passed_block, late_block, cancelled_at from invoices order by id',
+  );
+  const removed = await queries.all<{ id: string }>('select id from simulated_invoices');
+  const blockOf = (block: SqlInteger | null) => (block === null ? null : Number(block));
+  return {
+    invoices: rows.map(({ id, reference, ...row }) => ({
+      ...{ invoiceId: id, reference, fromBlock: Number(row.from_block), untilBlock: blockOf(row.until_block) },
+      ...{ passedBlock: blockOf(row.passed_block), lateBlock: blockOf(row.late_block) },
+      isCancelled: row.cancelled_at !== null,
+    })),
+    removedInvoices: new Set(removed.map(({ id }) => id)),
+  };
+}
+
+function invoiceEventOf({ event_id: eventId, event, body }: BodyRow): InvoiceEventView[] {
+  if (eventId === null || !body.includes('"invoice":')) return [];
+  const { invoice, finality } = JSON.parse(body) as {
+    readonly invoice?: Omit<InvoiceEventView, 'eventId' | 'event' | 'finality'>;
+    readonly finality?: string | number;
+  };
+  if (invoice === undefined) return [];
+  const { invoiceId, version, state, received } = invoice;
+  // Events of the invoice itself count what is seen, and a retraction names the finality of its original.
+  const own = event === RETRACTION ? eventId.slice(eventId.lastIndexOf('_') + 1) : String(finality ?? 'seen');
+  return [{ eventId, event, finality: own, invoiceId, version, state, received }];
 }
 
 function factsOf(stored: readonly FactRow[], removed: readonly FactRow[]): FactView[] {
   const forgotten = new Set(removed.flatMap(({ id, state }) => (state === 'final' ? [] : id)));
   const latest = new Map([...removed, ...stored].map((row) => [row.id, row]));
-  return [...latest.values()].map(({ id, transaction_hash, state, revision }) => ({
+  return [...latest.values()].map(({ id, transaction_hash, state, revision, invoice_id, is_silent }) => ({
     ...{ factId: id, transactionHash: transaction_hash, state, revision: Number(revision) },
-    wasForgotten: forgotten.has(id),
+    ...{ wasForgotten: forgotten.has(id), invoiceId: invoice_id ?? null, isSilent: Number(is_silent ?? 0) === 1 },
   }));
 }
 

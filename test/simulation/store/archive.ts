@@ -1,13 +1,14 @@
 /**
- * Rows change and go that the oracle has to know. Tables of the simulation keep the deliveries, events and facts that retention
- * deleted, and the deliveries whose claim was returned unsent. A redelivery deletes its row too, so that a delivery may be both
+ * Rows change and go that the oracle has to know. Tables of the simulation keep the deliveries, events, facts and invoices that
+ * retention deleted, and the deliveries whose claim was returned unsent. A redelivery deletes its row too, so that a delivery may be both
  * here and in the queue.
  */
 
 const TABLES = [
   'create table simulated_deliveries (entity_id UUID, id UUID, may_be_received int, webhook_no bigint, status int, attempts int, error text)',
-  'create table simulated_events (entity_id UUID, no UUID, event_id text, event text)',
+  'create table simulated_events (entity_id UUID, no UUID, event_id text, event text, body text)',
   'create table simulated_facts (id text, transaction_hash text, state text, revision bigint)',
+  'create table simulated_invoices (id text)',
   'create table simulated_returns (entity_id UUID, id UUID)',
 ] as const;
 
@@ -22,13 +23,19 @@ const KEPT = [
     name: 'events',
     after: 'delete on events',
     when: 'true',
-    keep: 'insert into simulated_events select OLD.entity_id, OLD.no, OLD.event_id, OLD.event',
+    keep: 'insert into simulated_events select OLD.entity_id, OLD.no, OLD.event_id, OLD.event, OLD.body',
   },
   {
     name: 'facts',
     after: 'delete on facts',
     when: 'true',
     keep: 'insert into simulated_facts select OLD.id, OLD.transaction_hash, OLD.state, OLD.revision',
+  },
+  {
+    name: 'invoices',
+    after: 'delete on invoices',
+    when: 'true',
+    keep: 'insert into simulated_invoices select OLD.id',
   },
   {
     name: 'returns',

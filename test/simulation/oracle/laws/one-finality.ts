@@ -4,6 +4,7 @@ import type { Evidence } from '../evidence.ts';
 import type { Law, Verdict } from '../law.ts';
 import { concernedWebhooks } from '../payments.ts';
 import { firstSight } from '../sights.ts';
+import type { FactView } from '../view.ts';
 
 export const oneFinality: Law = {
   id: 'L4',
@@ -36,9 +37,13 @@ function requireOnce(evidence: Evidence, verdict: Verdict, payment: PaymentModel
     const sight = fact === undefined ? null : firstSight(evidence, fact.factId, revision ?? 0);
     const chosen = sight === null ? undefined : webhook.finality.during(sight.startMs, sight.endMs);
     if (chosen === undefined || deliveries.length !== 1) continue;
-    const expected = finalityFor(chosen, payment.ruleAmount);
+    const expected = finalityFor(chosen, ruleAmountOf(payment, fact));
     verdict.require(finalities === expected, () => `${what} at ${finalities} instead of ${expected}`);
   }
+}
+
+function ruleAmountOf({ ruleAmount, transfer }: PaymentModel, fact: FactView | undefined): string | null {
+  return transfer === undefined || (fact?.invoiceId ?? null) === null ? ruleAmount : transfer.invoicedRuleAmount;
 }
 
 /** Everything is final in the end, so that a payment which stands has reached every finality. */
