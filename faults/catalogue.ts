@@ -1,6 +1,7 @@
 import type { Fault } from './fault.ts';
 import { backupRestored } from './trials/backups.ts';
 import { networkReorganisedDeeply } from './trials/chain/deep-reorg.ts';
+import { killedWithInvoices } from './trials/chain/invoice-kills.ts';
 import { killedWhileFollowing } from './trials/chain/kills.ts';
 import { cursorLost } from './trials/chain/lost-cursor.ts';
 import { storeLostWhileFollowing } from './trials/chain/store-outages.ts';
@@ -46,6 +47,7 @@ export const FAULTS: readonly Fault[] = [
   rowsPoisoned,
   backupRestored,
   killedWhileFollowing,
+  killedWithInvoices,
   oneOfTwoFollowersStopped,
   storeLostWhileFollowing,
   cursorLost,

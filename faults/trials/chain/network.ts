@@ -11,12 +11,12 @@ export const FINALITY_BLOCKS = 16;
 const MAX_FORK_DEPTH = 9;
 const BLOCK_MS = 150;
 /** As the blocks say it, so that the service polls as often as it can. */
-const BLOCK_TIME_S = 0.5;
+export const BLOCK_TIME_S = 0.5;
 /** Of 100 requests, how many a node rejects with 429. */
 const RATE_LIMITED = 8;
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-const CONTRACT = addressOf(0xc0de);
+export const CONTRACT = addressOf(0xc0de);
 const PAYEE = addressOf(0xbee);
 const PAYER_WORD = wordOf(0xace);
 const PAYEE_WORD = wordOf(0xbee);
@@ -74,8 +74,15 @@ export class FaultyNetwork implements AsyncDisposable {
   }
 
   payment(): ModelTransaction {
-    const log = { address: CONTRACT, topics: [TRANSFER, PAYER_WORD, PAYEE_WORD], data: wordOf(++this.#payments) };
-    return this.chain.transaction({ logs: [log] });
+    return this.transfer(PAYEE, ++this.#payments);
+  }
+
+  /** A transaction that pays an address, in no block yet. */
+  transfer(address: string, base: number): ModelTransaction {
+    const payee = `0x${address.slice(2).padStart(64, '0')}`;
+    return this.chain.transaction({
+      logs: [{ address: CONTRACT, topics: [TRANSFER, PAYER_WORD, payee], data: wordOf(base) }],
+    });
   }
 
   /** One more block, or a fork. */
