@@ -18,7 +18,7 @@ type AmountRulesProps = { value: FinalityByAmount; onChange: (value: FinalityByA
 /** Rules by amount, the smallest amount first, and the finality of all other payments. */
 export function AmountRules({ value, onChange }: AmountRulesProps) {
   const { rules, otherwise } = value;
-  const change = (changed: readonly AmountRule[]) => onChange({ rules: changed, otherwise });
+  const change = (changed: AmountRule[]) => onChange({ rules: changed, otherwise });
   return (
     <fieldset class="amount-rules">
       <legend class="small">Amounts in US dollars, paid in listed stablecoins</legend>
