@@ -3,13 +3,13 @@ import type { Step } from '../../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../../src/store/chain/networks.ts';
 import { newInvoiceScene } from '../../../support/chain/invoice-scene.ts';
 import { PLAIN_STEP } from '../../../support/chain/steps.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 /** Blocks decide when an invoice expires, and which payments are late. */
 
 const YEARS_S = 200_000_000;
 
-onEveryEngine('the expiry of an invoice', (store) => {
+onSuiteEngine('the expiry of an invoice', (store) => {
   test('waits while the network stalls, however late it is', async () => {
     const scene = await newInvoiceScene(store.db);
     const invoice = await scene.create(25, 5);

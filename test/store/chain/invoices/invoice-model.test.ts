@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { InvoiceTrial } from '../../../support/chain/invoice-trial.ts';
-import { onEveryEngine, onSuiteEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { suiteRuns } from '../../../support/suite.ts';
 
 const CASES = [
@@ -19,7 +19,7 @@ async function tryInvoices(db: Database, kills: number, isCoin: boolean): Promis
   }
 }
 
-onEveryEngine('invoices on a chain that forks', (store) => {
+onSuiteEngine('invoices on a chain that forks', (store) => {
   test.each(CASES)('are what their payments say at every finality, %s', (_, kills) =>
     tryInvoices(store.db, kills, false),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type FinalityByAmount, webhookFinalityText } from '../../../../src/domain/chain/finality-by-amount.ts';
 import { newInvoiceScene } from '../../../support/chain/invoice-scene.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { setFinality } from '../../../support/webhooks.ts';
 
 /** Rules of amounts are for the tokens of the dollar, each of which is on one network. */
@@ -14,7 +14,7 @@ const RULES: FinalityByAmount = {
   otherwise: 'final',
 };
 
-onEveryEngine('an invoice paid in parts, with finality by amount', (store) => {
+onSuiteEngine('an invoice paid in parts, with finality by amount', (store) => {
   test('gets no payment earlier than one payment in full', async () => {
     const scene = await newInvoiceScene(store.db, USDC);
     await setFinality(store.db, scene.entityId, { event: 'TransferProcessed' }, webhookFinalityText(RULES));
