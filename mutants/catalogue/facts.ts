@@ -19,6 +19,14 @@ export const facts: readonly Mutant[] = [
     caughtBy: { file: 'store/chain/commit', test: 'refuses the step of an instance' },
   },
   {
+    name: 'old-block-of-a-backfill',
+    what: 'stores a payment that a fork has removed between two readings of older blocks',
+    file: 'chain/evm/follow/backfill.ts',
+    find: 'return all.filter(({ position }) => !blocks.isGone(position));',
+    replace: 'return all;',
+    caughtBy: { file: 'chain/follow/backfill', test: 'a payment that a fork removes between two readings' },
+  },
+  {
     name: 'history-is-told',
     what: 'tells of history that was to be stored alone',
     file: 'store/chain/publish/facts.ts',

@@ -154,6 +154,26 @@ test('a fork between the reading of older blocks and of newer ones leaves no fac
   }
 });
 
+test('a payment that a fork removes between two readings of older blocks is not stored', async () => {
+  const { chain, followed, store } = await network({});
+  // Above finality, and below the tail that live polls read again.
+  const [nextBlock, lastBlock] = [chain.head - 12, chain.head - 8];
+  store.sources.push({ ...NEW, nextBlock, lastBlock });
+  await followed.poll();
+  // The blocks of the first reading are gone, and finality has passed them before the second reading.
+  chain.fork(
+    13,
+    Array.from({ length: 14 }, () => []),
+  );
+  chain.mineEmpty(40);
+  await followed.pollTimes(8);
+  await followed.catchUp();
+  const stored = [...store.facts.values()].filter(({ sourceId }) => sourceId === NEW.sourceId);
+  const blocks = stored.map(({ position }) => position?.blockNumber ?? 0);
+  expect(blocks.filter((block) => block >= nextBlock && block <= lastBlock)).toEqual([]);
+  expect(progressOf(followed, NEW)).toEqual({ nextBlock: lastBlock + 1, lastBlock });
+});
+
 test('older blocks of a node on another branch are not stored', async () => {
   const { chain, nodes, followed, store } = await network({}, {});
   const [, second] = nodes;

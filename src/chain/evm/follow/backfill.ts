@@ -2,13 +2,15 @@ import type { BlockRef, FoundFact } from '../../../domain/chain/facts.ts';
 import { NO_VOTES, type Votes, withVote } from '../../../domain/chain/witnesses.ts';
 import type { FollowedSource } from '../../../store/chain/network-store.ts';
 import { compareFacts, inOrder, keyOf } from '../../follow/compare.ts';
+import type { Header } from '../../follow/header.ts';
 import { cutSteps } from '../../follow/steps.ts';
 import type { Node } from '../../rpc/node.ts';
 import { isCoinSource, MAX_COIN_BLOCKS } from '../coin/coin-blocks.ts';
 import type { Log } from '../rpc/types.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
-import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { CanonicalBlocks } from './blocks/canonical.ts';
+import { hashesOf, isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
@@ -97,7 +99,7 @@ async function readOnce(
   }
   // The node is behind, or on another branch for now.
   if (reading.header?.hash !== anchor.hash) return false;
-  return write(poll, node, source, progress, reading);
+  return write(poll, node, source, progress, { ...reading, header: reading.header });
 }
 
 /** The oldest block at or above this one that a node agreed with; null for one above the tip. */
@@ -111,7 +113,7 @@ async function write(
   node: Node,
   source: FollowedSource,
   progress: BackfillProgress,
-  { logs }: Reading,
+  { logs, header }: Reading & { readonly header: Header },
 ): Promise<boolean> {
   const { decoder, memory } = poll.follow;
   // With all sources, because a log belongs to the oldest source that takes it.
@@ -123,7 +125,7 @@ async function write(
   else noteReading(progress, node, found);
   const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
   if (progress.readings < needed && progress.total < MAX_READINGS) return false;
-  const all = [...progress.facts.values()];
+  const all = await standing(node, progress, logs, header);
   const { changes } = compareFacts({
     found: all,
     stored: [],
@@ -151,6 +153,25 @@ async function write(
   rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);
   memory.backfill = null;
   return true;
+}
+
+/**
+ * The facts of all readings in blocks that are still there. If the newest reading lacks a fact, a node has left it out or a fork
+ * has removed it. Its block decides, because no live poll reads a block below finality again.
+ */
+async function standing(node: Node, { facts, last }: BackfillProgress, logs: readonly Log[], header: Header) {
+  const newest = new Set(last?.found.map(keyOf));
+  const all = [...facts.values()];
+  const inQuestion = all.flatMap((fact) => (newest.has(keyOf(fact)) ? [] : fact.position));
+  if (inQuestion.length === 0) return all;
+  const hashes = hashesOf(logs) ?? new Map<number, string>();
+  const blocks = new CanonicalBlocks(hashes.set(header.number, header.hash), Number.POSITIVE_INFINITY);
+  await blocks.ask(
+    node,
+    inQuestion.map(({ blockNumber, blockHash }) => ({ number: blockNumber, hash: blockHash })),
+    header,
+  );
+  return all.filter(({ position }) => !blocks.isGone(position));
 }
 
 /** Whether two readings were made for the same definitions. */
