@@ -177,7 +177,8 @@ function requireSums(
 
 /**
  * The newest version at each finality has the sum of the payments that were published at it. It may also have counted payments that
- * had reached the finality while no webhook wanted their events at it.
+ * had reached the finality while no webhook wanted their events at it. If retention has removed the event of a payment, Paybell makes
+ * no retraction of it, so that the payment may still be counted.
  */
 function requireVersions(
   { findings: { view } }: Evidence,
@@ -194,10 +195,11 @@ function requireVersions(
     );
     const newest = all.find(({ version }) => version === Math.max(...versions));
     const ids = new Set(all.map(({ eventId }) => eventId));
-    const isPublished = ({ fact: { factId, revision } }: OwnPayment) =>
-      ids.has(factEventId(factId, revision, PAID, finality));
+    const eventIdOf = ({ fact: { factId, revision } }: OwnPayment) => factEventId(factId, revision, PAID, finality);
+    const isPublished = (one: OwnPayment) => ids.has(eventIdOf(one));
     const least = sumOf(standing(own).filter(isPublished));
-    const others = own.filter((one) => !isPublished(one));
+    const isForgotten = (one: OwnPayment) => one.block === null && view.removedEvents.has(eventIdOf(one));
+    const others = own.filter((one) => !isPublished(one) || isForgotten(one));
     verdict.require(
       subsetSums(others).some((sum) => amountOfBase(least + sum) === newest?.received),
       () =>
