@@ -55,7 +55,10 @@ function isFree({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
 /** A view without a search leads to the overview, which finds anything. */
 function focusSearch(): void {
   const search = () => document.querySelector<HTMLInputElement>('main input[type=search]');
-  if (search() === null) navigate(DASHBOARD_PATHS.overview);
+  const field = search();
+  // At once, so that the next key is typed into the field.
+  if (field !== null) return field.focus();
+  navigate(DASHBOARD_PATHS.overview);
   requestAnimationFrame(() => search()?.focus());
 }
 
