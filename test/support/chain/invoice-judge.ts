@@ -119,7 +119,8 @@ export class InvoiceJudge {
 
   /**
    * The sum of the payments that are final. These are the payments on the chain, in blocks from the first block of the invoice on. A
-   * payment that a fork has moved below that block after Paybell had seen it stays with the invoice.
+   * payment that a fork has moved below that block after Paybell had seen it stays with the invoice. On a shared address, one that Paybell
+   * had seen in a block of another invoice, or of none, stays without this invoice.
    */
   async #storedSum(invoice: ExpectedInvoice): Promise<bigint> {
     const { invoiceId, fromBlock } = invoice;
@@ -134,13 +135,14 @@ export class InvoiceJudge {
     for (const { number, transactions } of this.scene.chain.blocks) {
       for (const { hash } of transactions) {
         const payment = this.scene.paid.get(hash);
-        const isOwn = payment?.address === invoice.address && counts(invoice, payment.base);
-        const wasAbove = this.scene.chain.blocksOf.get(hash)?.some((block) => block.number >= fromBlock) === true;
-        const isExpected = number >= fromBlock && number <= (invoice.untilBlock ?? number) && !invoice.isCancelled;
-        if (isOwn && isExpected && !stored.has(hash)) {
+        if (payment?.address !== invoice.address || !counts(invoice, payment.base)) continue;
+        const ever = (this.scene.chain.blocksOf.get(hash) ?? []).map((block) => block.number);
+        const places = isShared(invoice) ? ever : [number];
+        const isExpected = places.every((one) => one >= fromBlock && one <= (invoice.untilBlock ?? one));
+        if (isExpected && !invoice.isCancelled && !stored.has(hash)) {
           this.#mistakes.push(`${invoiceId} lacks ${hash} of block ${number}`);
         }
-        if (isOwn && wasAbove) stored.delete(hash);
+        if (ever.some((one) => one >= fromBlock)) stored.delete(hash);
       }
     }
     for (const hash of stored) this.#mistakes.push(`${invoiceId} has ${hash}, which is not its payment`);
@@ -179,6 +181,11 @@ export class InvoiceJudge {
   get lateCount(): number {
     return this.#late.size;
   }
+}
+
+/** Such an address may be in the book before the invoice. */
+function isShared({ prepared }: ExpectedInvoice): boolean {
+  return prepared.terms.match === 'exact';
 }
 
 function toleranceOf({ prepared }: ExpectedInvoice): number {
