@@ -7,11 +7,9 @@ import type { SolanaPoll } from './solana-poll.ts';
 
 /**
  * The accounts of all sources, each read once. A new account begins at a finalized slot, with the balance that it had there. A
- * source whose first slot is older reads the slots up to there by itself, as a backfill.
+ * source whose first slot is older reads the slots up to there by itself, as a backfill. The poll after the last source of an
+ * account drops the account.
  */
-
-/** An account that no source reads is forgotten after this time; until then, a source that was paused continues at its cursor. */
-const KEPT_MS = 30 * 86_400_000;
 
 /** The accounts that a source watches: one for each wallet. */
 export function accountsOf(source: FollowedSource): WatchedAccount[] {
@@ -38,7 +36,10 @@ export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<voi
   memory.progress = null;
   await poll.commit(part);
   for (const each of part.accounts ?? []) progress?.set(each.account, each);
-  for (const account of part.droppedAccounts ?? []) progress?.delete(account);
+  for (const account of part.droppedAccounts ?? []) {
+    progress?.delete(account);
+    memory.accounts.delete(account);
+  }
   memory.progress = progress;
 }
 
@@ -69,7 +70,7 @@ export async function joinSources(poll: SolanaPoll, node: Node, watched: readonl
     for (const account of own) poll.follow.memory.accountOf(account).known = null;
   }
   for (const { account } of accounts) Object.assign(poll.follow.memory.accountOf(account), { known: null, lists: [] });
-  return { accounts, droppedAccounts: forgotten(poll, watched, progress), backfilled };
+  return { accounts, droppedAccounts: unused(watched, progress), backfilled };
 }
 
 function startOf(poll: SolanaPoll, account: string, slot: number, balance: bigint): AccountProgress {
@@ -86,13 +87,8 @@ function isLeftOver({ sources, follow }: SolanaPoll, account: string): boolean {
   return readers.every(({ nextBlock, lastBlock }) => nextBlock === null && lastBlock === null);
 }
 
-function forgotten(
-  { lease }: SolanaPoll,
-  watched: readonly WatchedAccount[],
-  progress: ReadonlyMap<string, AccountProgress>,
-): string[] {
+/** Accounts that no source reads now. A source that was paused reads the slots of its pause as a backfill, and needs no cursor. */
+function unused(watched: readonly WatchedAccount[], progress: ReadonlyMap<string, AccountProgress>): string[] {
   const used = new Set(watched.map(({ account }) => account));
-  return [...progress.values()].flatMap(({ account, sweptAtMs }) =>
-    !used.has(account) && lease.nowMs - sweptAtMs > KEPT_MS ? [account] : [],
-  );
+  return [...progress.keys()].filter((account) => !used.has(account));
 }

@@ -91,21 +91,49 @@ onSuiteEngine('sources on Solana that change while they are followed', (store) =
     expect(await network.judge(slot - 1)).toMatchObject({ payments: 3, missing: 0, extra: 0, misplaced: 0 });
   });
 
-  test('a source that is deleted and made again after a restart reads the time in between', async () => {
-    const network = await followCluster(store.db, { seed: 24 });
+  test('an account is dropped with its last source', async () => {
+    const network = await followCluster(store.db, { seed: 26 });
     const { entityId, cluster } = network;
+    const accounts = () =>
+      store.db.all('select account from chain_accounts where network_id = $1', [network.networkId]);
     cluster.add([]);
-    const { sourceId } = await network.addSource('spl');
-    await pass(network, 60);
-    await deleteSource(store.db, entityId, sourceId, TEST_CHANGE);
-    const { slot } = cluster.add([network.pay(0, 1n)]);
-    await network.replace();
-    await pass(network, 60);
-    await network.addSource('spl', { fromBlock: slot });
-    cluster.add([network.pay(0, 2n)]);
-    await pass(network, 100);
-    expect(await network.judge(slot - 1)).toMatchObject({ payments: 2, missing: 0, extra: 0, finalized: 1 });
+    for (let time = 0; time < 3; time++) {
+      const first = await network.addSource('spl');
+      const other = await createTenant(store.db);
+      const second = await network.addSource('spl', {}, other.entityId);
+      await pass(network, 10);
+      const watched = (await accounts()).length;
+      expect(watched).toBeGreaterThan(0);
+      await deleteSource(store.db, entityId, first.sourceId, TEST_CHANGE);
+      await pass(network, 10);
+      expect(await accounts()).toHaveLength(watched);
+      await deleteSource(store.db, other.entityId, second.sourceId, TEST_CHANGE);
+      await pass(network, 10);
+      expect(await accounts()).toEqual([]);
+    }
   });
+
+  test.each([
+    ['after', 60],
+    ['before', 0],
+  ])(
+    'a source that is deleted, and made again %s a poll of another process, reads the time in between',
+    async (_, blocks) => {
+      const network = await followCluster(store.db, { seed: 24 });
+      const { entityId, cluster } = network;
+      cluster.add([]);
+      const { sourceId } = await network.addSource('spl');
+      await pass(network, 60);
+      await deleteSource(store.db, entityId, sourceId, TEST_CHANGE);
+      const { slot } = cluster.add([network.pay(0, 1n)]);
+      await network.replace();
+      if (blocks > 0) await pass(network, blocks);
+      await network.addSource('spl', { fromBlock: slot });
+      cluster.add([network.pay(0, 2n)]);
+      await pass(network, 100);
+      expect(await network.judge(slot - 1)).toMatchObject({ payments: 2, missing: 0, extra: 0, finalized: 1 });
+    },
+  );
 
   test('an instance that takes over in the middle of a poll finds the payment, and tells nothing twice', async () => {
     let isKilled = false;
