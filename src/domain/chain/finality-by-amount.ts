@@ -13,8 +13,8 @@ import { isDollar } from './tokens.ts';
 /**
  * Finality by amount: a webhook gets small payments early and large payments late. The first rule whose amount the payment
  * does not exceed decides. Payments above all rules, in other tokens, and events without an amount get `otherwise`. The
- * amount of a payment never changes, so that one payment has one finality for each webhook. Its lists are not `readonly`:
- * the client package declares the lists of the API so, and a test compares both.
+ * amount of a payment never changes, so that one payment has one finality for each webhook. Its lists are not `readonly`,
+ * because the client package declares lists of the API as mutable, and a test compares both.
  */
 export type FinalityByAmount = { readonly rules: AmountRule[]; readonly otherwise: Finality };
 export type AmountRule = {

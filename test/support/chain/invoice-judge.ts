@@ -11,7 +11,7 @@ export type ExpectedInvoice = {
   readonly prepared: PreparedInvoice;
   readonly fromBlock: number;
   isCancelled: boolean;
-  /** The last block that counts for it, if a later invoice has taken its place; null while it has its address. */
+  /** The last block that counts for the invoice; null until a later invoice takes its place. */
   untilBlock: number | null;
 };
 
@@ -119,8 +119,8 @@ export class InvoiceJudge {
 
   /**
    * The sum of the payments that are final. These are the payments on the chain, in blocks from the first block of the invoice on. A
-   * payment that a fork has moved below that block after Paybell had seen it stays with the invoice. On a shared address, one that Paybell
-   * had seen in a block of another invoice, or of none, stays without this invoice.
+   * payment that a fork has moved below that block after Paybell had seen it stays with the invoice. On a shared address, a
+   * payment that Paybell first stored for another invoice, or for none, does not move to this one.
    */
   async #storedSum(invoice: ExpectedInvoice): Promise<bigint> {
     const { invoiceId, fromBlock } = invoice;
@@ -183,7 +183,7 @@ export class InvoiceJudge {
   }
 }
 
-/** Such an address may be in the book before the invoice. */
+/** The address book may have such an address before this invoice exists. */
 function isShared({ prepared }: ExpectedInvoice): boolean {
   return prepared.terms.match === 'exact';
 }

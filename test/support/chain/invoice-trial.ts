@@ -212,7 +212,7 @@ export class InvoiceTrial {
     }
   }
 
-  /** A shared address takes the same amount again once the invoice before is paid for good. */
+  /** Once an invoice is paid and final, a new invoice on the same shared address may have the same amount. */
   #replace({ address, base }: PreparedInvoice, untilBlock: number): void {
     for (const one of this.invoices) {
       const isInPlace = one.address === address && one.prepared.base === base && !one.isCancelled;
