@@ -57,7 +57,10 @@ function focusSearch(): void {
   const search = () => document.querySelector<HTMLInputElement>('main input[type=search]');
   const field = search();
   // At once, so that the next key is typed into the field.
-  if (field !== null) return field.focus();
+  if (field !== null) {
+    field.focus();
+    return;
+  }
   navigate(DASHBOARD_PATHS.overview);
   requestAnimationFrame(() => search()?.focus());
 }
