@@ -23,7 +23,7 @@ import { createTarget, ENGINES, type Engine } from '../../test/support/stores.ts
 
 /**
  * An address book of 100,000 addresses: how long 100 requests take to fill it, and how much processor time a block with 8,000 logs
- * takes of which ten match. The responses of the node are made in this process from texts that are ready, and the time for that is
+ * takes of which ten match. Every sixth poll reads the tail too. The responses of the node are made in this process from texts that are ready, and the time for that is
  * subtracted. Fails above 30 s and 200 ms. `npx bun bench/chain/address-book.ts --addresses 100000 --logs 8000`
  */
 
@@ -38,6 +38,9 @@ const ADDRESSES = Number(values.addresses);
 const LOGS = Number(values.logs);
 const MATCHES = 10;
 const BLOCKS = 12;
+const BLOCK_MS = 5_000;
+/** A new follower reads the tail in each of its first polls, for which it asks for the addresses alone. */
+const EARLY_POLLS = 100;
 const MAX_LOAD_S = 30;
 const MAX_BLOCK_MS = 200;
 const NETWORK_ID = 8453;
@@ -59,12 +62,16 @@ type Filter = {
   readonly topics: readonly (readonly string[] | null)[];
 };
 
-/** Every block has the same number of logs, of which ten are of the book. */
+/** A block has no log, or the same number of logs as each other, of which ten are of the book. */
 class BusyChain {
   head = 100;
   makingMs = 0;
   readonly #logs = new Map<number, string>();
   readonly #matches = new Map<number, { readonly payee: string; readonly text: string }[]>();
+
+  mineEmpty(): void {
+    this.head++;
+  }
 
   mine(): void {
     this.head++;
@@ -174,28 +181,40 @@ async function run(engine: Engine): Promise<boolean> {
     const firstMs = performance.now();
     await follower.poll();
     const readMs = performance.now() - firstMs;
-    const times: number[] = [];
-    for (let block = 0; block < BLOCKS; block++) {
-      chain.mine();
-      // Long after the last one, so that the tail of earlier blocks is not read again with it.
-      ms += 5_000;
+    const pollMs = async () => {
+      ms += BLOCK_MS;
       const [before, made] = [process.cpuUsage(), chain.makingMs];
       await follower.poll();
       const { user, system } = process.cpuUsage(before);
-      times.push((user + system) / 1_000 - (chain.makingMs - made));
+      return (user + system) / 1_000 - (chain.makingMs - made);
+    };
+    const early: number[] = [];
+    while (early.length < EARLY_POLLS) {
+      chain.mineEmpty();
+      early.push(await pollMs());
+    }
+    const times: number[] = [];
+    while (times.length < BLOCKS) {
+      chain.mine();
+      times.push(await pollMs());
     }
     const facts = await readInteger(db, 'count(*)', 'from facts');
     if (facts !== BLOCKS * MATCHES) throw new Error(`${facts} facts of ${BLOCKS * MATCHES} payments`);
-    const [median = 0] = times.toSorted((a, b) => a - b).slice(Math.floor(BLOCKS / 2));
+    const [block, earlyPoll] = [medianOf(times), medianOf(early)];
     printLine(
       `${engine}: ${ADDRESSES} addresses in ${loadS.toFixed(1)} s, read by the first poll in ${Math.round(readMs)} ms; ` +
-        `a block of ${LOGS} logs in ${Math.round(median)} ms of processor time (${times.map(Math.round).join(' ')})`,
+        `each of ${EARLY_POLLS} more polls in ${Math.round(earlyPoll)} ms of processor time; then a block of ${LOGS} logs in ` +
+        `${Math.round(block)} ms (${times.map(Math.round).join(' ')})`,
     );
-    return loadS <= MAX_LOAD_S && median <= MAX_BLOCK_MS;
+    return loadS <= MAX_LOAD_S && block <= MAX_BLOCK_MS;
   } finally {
     await db.close();
     remove();
   }
+}
+
+function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
 async function main(): Promise<number> {
