@@ -71,6 +71,52 @@ onSuiteEngine('an invoice in the coin of a real EVM', (store) => {
     expect(final.at(-1)?.body).toMatchObject({ token: 'native', invoice: { state: 'paid', isFinal: true } });
   });
 
+  test('has every state, and the event that says so', async () => {
+    const { stage, create, read, passTime } = await startStage(store.engine);
+    await using _ = stage;
+    const { chain, service, inbox } = stage;
+    await chain.mine(20);
+    const kinds = ['TransferCreated', 'TransferProcessed', 'LatePayment'] as const;
+    for (const event of kinds) await service.webhook('shop', event);
+    const [over, under, late, cancelled] = [
+      await create(`0x${'e1'.repeat(20)}`),
+      await create(`0x${'e2'.repeat(20)}`),
+      await create(`0x${'e3'.repeat(20)}`),
+      await create(`0x${'e4'.repeat(20)}`),
+    ];
+    const told = ({ invoiceId }: InvoiceDetail) =>
+      inbox
+        .at('shop')
+        .filter(({ body }) => (body.invoice as { invoiceId: string }).invoiceId === invoiceId)
+        .map(({ event, body }) => {
+          const { state, isLate } = body.invoice as { state: string; isLate: boolean };
+          return `${event} ${state}${isLate ? ' late' : ''}`;
+        });
+    const pay = ({ address }: InvoiceDetail, ether: bigint) =>
+      chain.send(chain.account(2), { to: address, data: '0x', value: ether * ETHER });
+    await stage.mineAndFollow();
+    await pay(over, 3n);
+    await pay(under, 1n);
+    await service.call('POST', `/invoices/${cancelled.invoiceId}/cancel`);
+    await stage.mineAndFollow();
+    await passTime(late.dateExpires);
+    await pay(late, 2n);
+    await stage.mineAndFollow(2);
+    await until('the late payment was told', () => told(late).length === 3);
+    expect(await Promise.all([over, under, late, cancelled].map(read))).toMatchObject([
+      { state: 'overpaid', received: '3', due: '0', isLate: false },
+      { state: 'underpaid', received: '1', due: '1', isLate: false },
+      { state: 'paid', received: '2', due: '0', isLate: true },
+      { state: 'cancelled', received: '0' },
+    ]);
+    expect([over, under, late, cancelled].map((one) => told(one).toSorted())).toEqual([
+      ['TransferCreated open', 'TransferProcessed overpaid'],
+      ['LatePayment underpaid', 'TransferCreated open', 'TransferProcessed underpaid'],
+      ['LatePayment expired', 'TransferCreated open', 'TransferProcessed paid late'],
+      ['TransferCreated open'],
+    ]);
+  });
+
   test('asks for the balance at the expiry, without a request', async () => {
     const { stage, create, read, passTime } = await startStage(store.engine);
     await using _ = stage;
