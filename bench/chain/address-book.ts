@@ -39,7 +39,7 @@ const LOGS = Number(values.logs);
 const MATCHES = 10;
 const BLOCKS = 12;
 const BLOCK_MS = 5_000;
-/** A new follower reads the tail in each of its first polls, for which it asks for the addresses alone. */
+/** A new follower reads the tail in each of its first polls. */
 const EARLY_POLLS = 100;
 const MAX_LOAD_S = 30;
 const MAX_BLOCK_MS = 200;

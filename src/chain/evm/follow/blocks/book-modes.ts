@@ -20,12 +20,15 @@ const MANY_CALLS = 4;
 const MAX_WIDE_BYTES = 4_000_000;
 /** Narrow readings after which a measurement, or a refusal, is out of date. */
 const OUTDATED = 256;
-/** A measurement reads few blocks, because nothing is known about their logs. */
-const MAX_MEASURED_BLOCKS = 4;
+/**
+ * A measurement reads few blocks, because nothing is known about their logs. They are enough for the first polls of a follower,
+ * which read the tail too. After a refusal it reads half as many.
+ */
+const MAX_MEASURED_BLOCKS = 16;
 const MAX_GROUPS = 10_000;
 const SHARE_OF_NEW = 0.2;
 
-type Mode = { logsABlock: number | null; isRefused: boolean; narrowReadings: number };
+type Mode = { logsABlock: number | null; measuredBlocks: number; isRefused: boolean; narrowReadings: number };
 
 export class BookModes {
   readonly #modes = new BoundedMap<string, Mode>(MAX_GROUPS);
@@ -50,7 +53,7 @@ export class BookModes {
     const isOutdated = mode.narrowReadings >= OUTDATED;
     const isWide =
       mode.logsABlock === null || isOutdated
-        ? addresses > LOG_BYTES / ADDRESS_BYTES && blocks <= MAX_MEASURED_BLOCKS
+        ? addresses > LOG_BYTES / ADDRESS_BYTES && blocks <= (isOutdated ? MAX_MEASURED_BLOCKS : mode.measuredBlocks)
         : isCheaper(addresses, mode.logsABlock * blocks);
     if (isWide && (!mode.isRefused || isOutdated)) return true;
     mode.narrowReadings++;
@@ -64,16 +67,21 @@ export class BookModes {
     mode.logsABlock = isKnown ? (mode.logsABlock ?? 0) * (1 - SHARE_OF_NEW) + measured * SHARE_OF_NEW : measured;
     mode.narrowReadings = 0;
     mode.isRefused = false;
+    mode.measuredBlocks = MAX_MEASURED_BLOCKS;
   }
 
-  noteRefused(group: string): void {
+  /** Several blocks may only have been too many to measure. */
+  noteRefused(group: string, blocks: number): void {
     const mode = this.#modeOf(group);
-    mode.isRefused = true;
+    if (mode.logsABlock === null && blocks > 1) mode.measuredBlocks = Math.floor(blocks / 2);
+    else mode.isRefused = true;
     mode.narrowReadings = 0;
   }
 
   #modeOf(group: string): Mode {
-    const mode = this.#modes.get(group) ?? { logsABlock: null, isRefused: false, narrowReadings: 0 };
+    const known = this.#modes.get(group);
+    const unknown = { logsABlock: null, measuredBlocks: MAX_MEASURED_BLOCKS, isRefused: false, narrowReadings: 0 };
+    const mode = known ?? unknown;
     this.#modes.set(group, mode);
     return mode;
   }

@@ -51,7 +51,7 @@ export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | 
   const wide = from > to ? NONE : (modes?.choose(withLogs, to - from + 1) ?? NONE);
   const reading = await readOnce(node, blocks, wide);
   if (!isRefusal(reading) || wide.size === 0) return reading;
-  for (const group of wide) modes?.noteRefused(group);
+  for (const group of wide) modes?.noteRefused(group, to - from + 1);
   return readOnce(node, blocks, NONE);
 }
 

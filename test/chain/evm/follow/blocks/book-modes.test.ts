@@ -45,6 +45,21 @@ test('the measurement reads few blocks, and is repeated after many narrow readin
   expect(modes.choose([source], 1)).toEqual(new Set(['usdc']));
 });
 
+test('the first polls measure, although they read the tail too, and after a refusal fewer blocks', () => {
+  const modes = new BookModes();
+  const source = withBook(2_500);
+  const isWide = (blocks: number) => modes.choose([source], blocks).size === 1;
+  expect([7, 16, 17].map(isWide)).toEqual([true, true, false]);
+  modes.noteRefused('usdc', 7);
+  expect([7, 4, 3].map(isWide)).toEqual([false, false, true]);
+  modes.noteRefused('usdc', 1);
+  expect([3, 1].map(isWide)).toEqual([false, false]);
+  for (let reading = 0; reading < 256; reading++) isWide(7);
+  expect(isWide(7)).toBe(true);
+  modes.noteReceived('usdc', 7, 70);
+  expect(isWide(7)).toBe(true);
+});
+
 test('a book of more than four calls is read widely up to 4 MB of logs', () => {
   const modes = new BookModes();
   const sources = [withBook(2_000), withBook(2_001, 5_000, 'src_2')];
@@ -118,6 +133,8 @@ test('a node that refuses all logs is asked for the addresses, and its range sta
   expect(filters.map(({ topics }) => topics.length)).toEqual([1, 2]);
   expect(node.logRange.limit).toBeNull();
   expect(modes.choose(blocks.sources, 2)).toEqual(new Set());
+  // Two blocks may only have been too many to measure.
+  expect(modes.choose(blocks.sources, 1)).toEqual(new Set(['usdc']));
 });
 
 test('a book of 2,500 addresses takes three filters of at most 1,000', async () => {
