@@ -50,7 +50,7 @@ export const killedWithInvoices: Fault = {
 type Wanted = { readonly reference: string; readonly address: string; readonly dateExpires: number };
 
 class InvoiceKills {
-  /** Requests without an answer, which are repeated until they have one. */
+  /** Requests without an answer or with 429, which are repeated until they have an invoice, as the client repeats them. */
   readonly #unanswered: Wanted[] = [];
   readonly #invoices: ExpectedInvoice[] = [];
   readonly #paid = new Map<string, ModelPayment>();
@@ -134,7 +134,8 @@ class InvoiceKills {
     const terms = { ...place, amount: String(AMOUNT), dateExpires: wanted.dateExpires };
     const response = await this.#request('/invoices', { ...terms, reference: wanted.reference });
     const text = await response?.text().catch(() => null);
-    if (response === null || text === null || text === undefined || response.status >= 500) {
+    const isRepeated = response === null || response.status === 429 || response.status >= 500;
+    if (isRepeated || text === null || text === undefined) {
       this.#unanswered.push(wanted);
       return;
     }
