@@ -18,12 +18,12 @@ import {
   statuses,
 } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const TWO_AT_A_TIME = { DESTINATION_CONCURRENCY: '2' };
 
-onEveryEngine('what is accepted where it is delivered', (store) => {
+onSuiteEngine('what is accepted where it is delivered', (store) => {
   const running: Engine[] = [];
 
   afterEach(async () => {

@@ -40,6 +40,11 @@ const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string, u
     'MAX_AT_ONCE',
     'count',
   ],
+  "Requests for an entity's invoices that ask a network at a time, per process": [
+    'api/routes/chain/invoices.ts',
+    'MAX_AT_ONCE',
+    'count',
+  ],
   'Body of an event': ['contract/events.ts', 'MAX_EVENT_BYTES', 'bytes'],
   'Body of a batch': ['contract/events.ts', 'MAX_BATCH_BYTES', 'bytes'],
   'Events of a batch': ['contract/events.ts', 'MAX_BATCH_EVENTS', 'count'],

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { resumeNetwork } from '../../../src/store/chain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { newStoredNetwork } from '../../support/chain/stored-network.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
-onEveryEngine('a network that was reorganised below finality', (store) => {
+onSuiteEngine('a network that was reorganised below finality', (store) => {
   test('is halted, and when it is resumed what was final and is gone is taken back', async () => {
     const { network, payment, from } = await haltedNetwork(store.db);
     expect(await resumeNetwork(store.db, network.networkId, from)).toBe(true);

@@ -3,12 +3,12 @@ import { namesLeft, seedAged } from '../../support/aged-deliveries.ts';
 import { type CommandLine, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { forgetDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const DAY_MS = 86_400_000;
 
-onEveryEngine('paybell prune', (store) => {
+onSuiteEngine('paybell prune', (store) => {
   let paybell: CommandLine;
 
   beforeEach(async () => {

@@ -11,10 +11,10 @@ import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspe
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, acceptMany, claim, forgetDeliveries, HOOK, letPass, newEvent } from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
-onEveryEngine('entities by urgency', (store) => {
+onSuiteEngine('entities by urgency', (store) => {
   let entityId: string;
   let webhooks: { webhookId: string; event: string }[];
 

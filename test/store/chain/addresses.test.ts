@@ -13,7 +13,7 @@ import { readInteger } from '../../../src/store/database/sql.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -24,7 +24,7 @@ const QUERY = { page: 1, limit: 10, sortBy: 'dateCreated', sortDir: 'desc' } as 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
 const wordOf = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
 
-onEveryEngine('the address book of a source', (store) => {
+onSuiteEngine('the address book of a source', (store) => {
   async function setUp() {
     const { db } = store;
     const networkId = ++lastNetworkId;

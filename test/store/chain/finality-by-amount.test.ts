@@ -20,7 +20,7 @@ import { CONFIRMED } from '../../support/chain/steps.ts';
 import { accept, claim, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { listQuery, newEntity, register, seedWebhooks, setFinality } from '../../support/webhooks.ts';
 
@@ -42,7 +42,7 @@ const RULES: FinalityByAmount = {
 };
 const [SMALL, MIDDLE, LARGE] = ['50', '50.01', '500.5'] as const;
 
-onEveryEngine('finality by amount', (store) => {
+onSuiteEngine('finality by amount', (store) => {
   async function setUp(networkId: number, finality: WebhookFinality = RULES, event = 'TransferProcessed') {
     const entityId = await newEntity(store.db);
     const network = newPaidNetwork(store.db, entityId, networkId);

@@ -14,7 +14,7 @@ import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
 import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -27,7 +27,7 @@ const MAX_STATEMENTS = 25;
 const ENTITIES = suiteRuns(60, 250);
 let lastNetworkId = 11_000;
 
-onEveryEngine('a network with sources', (store) => {
+onSuiteEngine('a network with sources', (store) => {
   /** A source for each of several entities that have a URL for alerts. */
   async function newNetwork(entities: number): Promise<{ networkId: number; sources: SourceKey[] }> {
     const networkId = ++lastNetworkId;

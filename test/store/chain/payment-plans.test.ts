@@ -5,7 +5,7 @@ import { listPayments } from '../../../src/store/chain/payments/list.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { newPaidNetwork, PAYER, SHOP, USDC } from '../../support/chain/paid-network.ts';
 import { SQLITE_ONLY } from '../../support/requirements.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 /** The index that leads to the payments of each query. */
@@ -59,7 +59,7 @@ function counted(db: Database): { db: Database; waits: () => number } {
   return { db: alteredStore(db, { longReads: { ...db.longReads, snapshot } }), waits: () => waits };
 }
 
-onEveryEngine('the list of payments', (store) => {
+onSuiteEngine('the list of payments', (store) => {
   // PostgreSQL plans by what it has counted, and rightly reads a table of a few rows.
   const onSqlite = test.skipIf(store.engine !== 'sqlite');
 

@@ -12,7 +12,7 @@ import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { PLAIN_STEP } from '../../support/chain/steps.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 let lastNetworkId = 9_000;
@@ -32,7 +32,7 @@ function definitionOf(networkId: number, more: Partial<SourceDefinition> = {}): 
   };
 }
 
-onEveryEngine('the sources of a network', (store) => {
+onSuiteEngine('the sources of a network', (store) => {
   const create = async (entityId: string, definition: SourceDefinition, head = 100) => {
     const topics = [null, null, ['0x22'], null];
     const prepared = { definition, topic: '0x11', topics, head };
@@ -116,7 +116,7 @@ onEveryEngine('the sources of a network', (store) => {
   });
 });
 
-onEveryEngine('a source that changes', (store) => {
+onSuiteEngine('a source that changes', (store) => {
   const other = [`0x${'3'.repeat(40)}`];
 
   async function setUp(more: Partial<SourceDefinition> = {}) {
@@ -311,7 +311,7 @@ onEveryEngine('a source that changes', (store) => {
   });
 });
 
-onEveryEngine('the decimals and symbols of tokens', (store) => {
+onSuiteEngine('the decimals and symbols of tokens', (store) => {
   test('are kept for each network, even if a token does not state them, and the first to know is right', async () => {
     const [one, two] = [++lastNetworkId, ++lastNetworkId];
     const addresses = Array.from({ length: 250 }, (_, n) => `0x${n.toString(16).padStart(40, '0')}`);

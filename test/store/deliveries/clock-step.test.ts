@@ -19,7 +19,7 @@ import {
   newReceiver,
   readDeliveries,
 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const schedule = [0, 5_000, 60_000];
@@ -38,7 +38,7 @@ async function waitsMs(db: Database, entityId: string): Promise<number> {
   return (delivery?.dueMs ?? Number.NaN) - (await databaseNowMs(db));
 }
 
-onEveryEngine('a clock that was set back', (store) => {
+onSuiteEngine('a clock that was set back', (store) => {
   test('makes no first attempt wait, however many there are', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_100);
@@ -163,7 +163,7 @@ onEveryEngine('a clock that was set back', (store) => {
   });
 });
 
-onEveryEngine('a clock that was set forward', (store) => {
+onSuiteEngine('a clock that was set forward', (store) => {
   /** The same database, whose clock is an hour ahead of what was read before. */
   function anHourLater(): Database {
     const { nowMs, planForClaims } = store.db.dialect;

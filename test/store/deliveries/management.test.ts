@@ -22,7 +22,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { configure } from '../../support/endpoints.ts';
 import { beforeStatement, countingStore, cutOffStore } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
 import { runTasks } from '../../support/tasks.ts';
 
@@ -59,7 +59,7 @@ const CALLS: readonly [name: string, before: Call, call: Call, from: DeliverySta
   ['delete', nothing, remove, 'pending', 'cancelled'],
 ];
 
-onEveryEngine('a change of a webhook with a backlog', (store) => {
+onSuiteEngine('a change of a webhook with a backlog', (store) => {
   const newBacklog = async (deliveries: number) => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, deliveries);

@@ -22,7 +22,7 @@ import {
   seedDeliveryRows,
   seedEventRows,
 } from '../../support/delivery-rows.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -117,7 +117,7 @@ const ofDeliveries = (given: Partial<DeliveryListQuery>): DeliveryListQuery => (
   ...given,
 });
 
-onEveryEngine('any list of any events', (store) => {
+onSuiteEngine('any list of any events', (store) => {
   test('equals what a plain array gives, page by page and walked to the end', async () => {
     await fc.assert(
       fc.asyncProperty(someOf(eventRow), asking(eventQuery), async (rows, asked) => {
@@ -139,7 +139,7 @@ onEveryEngine('any list of any events', (store) => {
   });
 });
 
-onEveryEngine('any list of any deliveries', (store) => {
+onSuiteEngine('any list of any deliveries', (store) => {
   test('equals what a plain array gives, page by page and walked to the end', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -36,7 +36,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
 import { onlyOn } from '../../support/only-on.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { continueRedelivery } from '../../support/tasks.ts';
 import { recordTestOf } from '../../support/test-requests.ts';
 import { until } from '../../support/until.ts';
@@ -46,7 +46,7 @@ import { register } from '../../support/webhooks.ts';
 const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
 const ONE_TRY = { settings: { RETRY_SCHEDULE: '0s' } };
 
-onEveryEngine('sending one delivery again', (store) => {
+onSuiteEngine('sending one delivery again', (store) => {
   const onPostgres = onlyOn('postgres', store);
   afterEach(() => forgetDeliveries(store.db));
 
@@ -338,7 +338,7 @@ onEveryEngine('sending one delivery again', (store) => {
   });
 });
 
-onEveryEngine('sending many deliveries again', (store) => {
+onSuiteEngine('sending many deliveries again', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const start = (entityId: string, filter: DeliveryFilter) => startRedelivery(store.db, entityId, filter, TEST_CHANGE);

@@ -7,12 +7,12 @@ import { keysOfEvent, SubjectRuns } from '../../../src/store/events/subjects.ts'
 import { moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, completeAll, forgetDeliveries, LATE_ON_1, newEvent } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const SINCE = { since: 1 };
 
-onEveryEngine('searching deliveries', (store) => {
+onSuiteEngine('searching deliveries', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const list = (entityId: string, given: Partial<DeliveryListQuery>) =>

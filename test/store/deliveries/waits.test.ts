@@ -9,7 +9,7 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, failedWith, HOOK, letPass, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const nowS = () => Math.floor(Date.now() / 1000);
 const MINUTE_S = 60;
@@ -32,7 +32,7 @@ const ofAgreement = (agreementId: string) => ({
   agreementId,
 });
 
-onEveryEngine('an unsent delivery says what it waits for', (store) => {
+onSuiteEngine('an unsent delivery says what it waits for', (store) => {
   const oneEvent = async () => {
     const receiver = await newReceiver(store.db);
     await accept(store.db, newEvent(receiver.entityId));
@@ -132,7 +132,7 @@ onEveryEngine('an unsent delivery says what it waits for', (store) => {
   });
 });
 
-onEveryEngine('a delivery has the summary of its payload', (store) => {
+onSuiteEngine('a delivery has the summary of its payload', (store) => {
   test('unless the payload says nothing of a payment or is long', async () => {
     const { entityId } = await newReceiver(store.db);
     const long = JSON.stringify({ amount: '25.00', note: 'x'.repeat(9_000) });

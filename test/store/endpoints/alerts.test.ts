@@ -11,7 +11,7 @@ import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.t
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -19,7 +19,7 @@ const ALERTS = 'https://alerts.example.com/paybell';
 const OTHER = 'https://other.example.com/paybell';
 const ALWAYS = () => true;
 
-onEveryEngine('an endpoint that keeps failing', (store) => {
+onSuiteEngine('an endpoint that keeps failing', (store) => {
   let entityId: string;
   let webhooks: { webhookId: string; event: string }[];
 

@@ -20,7 +20,7 @@ import {
   respondedWith,
 } from '../../support/deliveries.ts';
 import { endpointNoOf } from '../../support/endpoints.ts';
-import { onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
 
 async function endpointOf({ db }: TestStore, entityId: string, postUrl = HOOK) {
   return { entityId, endpointNo: await endpointNoOf(db, entityId, postUrl) };
@@ -42,7 +42,7 @@ async function acceptOneByOne(store: TestStore, entityId: string, count: number)
 const numbersOf = ({ deliveries }: Feed) => deliveries.map(({ sequence }) => sequence);
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-onEveryEngine('the feed of an endpoint', (store) => {
+onSuiteEngine('the feed of an endpoint', (store) => {
   test('has every number with the exact body, whether its delivery waits or is complete', async () => {
     const { entityId } = await newReceiver(store.db);
     const first = await acceptOneByOne(store, entityId, 40);
@@ -114,7 +114,7 @@ onEveryEngine('the feed of an endpoint', (store) => {
   });
 });
 
-onEveryEngine('the numbers of what retention has removed', (store) => {
+onSuiteEngine('the numbers of what retention has removed', (store) => {
   const pruneAll = (afterMs: number) =>
     prune(store.db, {
       olderThanMs: 60_000,

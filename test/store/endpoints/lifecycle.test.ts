@@ -9,14 +9,14 @@ import { importBatch } from '../../../src/store/webhooks/import.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { acceptMany, completeAll, databaseNowMs, HOOK, LATE_ON_1 } from '../../support/deliveries.ts';
 import { configure, endpointOf, endpointsOf } from '../../support/endpoints.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const ELSEWHERE = 'https://elsewhere.example.com:8443/hook';
 const PAIRS = [LATE_ON_1, { networkId: 10, event: 'LatePayment' }];
 const always = () => true;
 
-onEveryEngine('an endpoint', (store) => {
+onSuiteEngine('an endpoint', (store) => {
   const urlsOf = async (entityId: string) => (await endpointsOf(store.db, entityId)).map(({ postUrl }) => postUrl);
 
   test('is made with the first webhook of its URL, and is one for all of them', async () => {
@@ -146,7 +146,7 @@ onEveryEngine('an endpoint', (store) => {
   });
 });
 
-onEveryEngine('an endpoint that was removed', (store) => {
+onSuiteEngine('an endpoint that was removed', (store) => {
   const DAY_MS = 86_400_000;
   const pruneIn = async (days: number) =>
     prune(store.db, {

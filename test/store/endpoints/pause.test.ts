@@ -16,14 +16,14 @@ import {
   statuses,
 } from '../../support/deliveries.ts';
 import { configure, endpointOf } from '../../support/endpoints.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { register } from '../../support/webhooks.ts';
 
 const ELSEWHERE = 'https://elsewhere.example.com/hook';
 const PAYMENT_ON_1 = { networkId: 1, event: 'TransferProcessed' };
 const always = () => true;
 
-onEveryEngine('a paused endpoint', (store) => {
+onSuiteEngine('a paused endpoint', (store) => {
   const pause = (entityId: string, postUrl = HOOK) => configure(store.db, entityId, postUrl, { paused: true });
   const resume = (entityId: string, postUrl = HOOK) => configure(store.db, entityId, postUrl, { paused: false });
   const move = (entityId: string, webhookId: string, postUrl: string) =>

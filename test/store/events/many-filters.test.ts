@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { newEvent } from '../../support/deliveries.ts';
 import { seedFilteredWebhooks } from '../../support/filtered-webhooks.ts';
-import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const KIND = { networkId: 1, event: 'TransferCreated' };
 const WEBHOOKS = 1_500;
 
-onEveryEngine('an event for webhooks with many different filters', (store) => {
+onSuiteEngine('an event for webhooks with many different filters', (store) => {
   test('is counted with statements of at most 1,001 rows: SQLite runs each of them on the event loop', async () => {
     const entityId = await newEntity(store.db);
     await seedFilteredWebhooks(store.db, entityId, KIND, WEBHOOKS);

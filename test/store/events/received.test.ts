@@ -8,14 +8,14 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { continueRedelivery, countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const PAYMENT = 'TransferProcessed';
 
 /** Who may have received what: the claim notes it before the first byte is sent, and only the return of an unsent claim takes it back. */
-onEveryEngine('a retraction', (store) => {
+onSuiteEngine('a retraction', (store) => {
   const newPayee = async () => {
     const entityId = await newEntity(store.db);
     await register(store.db, entityId, HOOK, [{ networkId: 1, event: PAYMENT }]);

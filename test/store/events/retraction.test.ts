@@ -14,13 +14,13 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { POSTGRES_ONLY } from '../../support/requirements.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
 
-onEveryEngine('retraction', (store) => {
+onSuiteEngine('retraction', (store) => {
   const urlOf = (name: string) => `https://hooks.example.com/${name}`;
 
   async function newReceivers(...names: string[]): Promise<string> {

@@ -8,7 +8,7 @@ import { startEventTask } from '../../../src/store/events/fan-out-task.ts';
 import { listEvents, readEvent } from '../../../src/store/events/read.ts';
 import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { newEntity, register, setFinality } from '../../support/webhooks.ts';
 
@@ -24,7 +24,7 @@ function rulesUpTo(confirmations: number): string {
   });
 }
 
-onEveryEngine('the events that reached no webhook', (store) => {
+onSuiteEngine('the events that reached no webhook', (store) => {
   let entityId: string;
 
   beforeEach(async () => {

@@ -21,7 +21,7 @@ import { rekeySecrets } from '../../../src/store/tenants/secrets.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -29,7 +29,7 @@ const ALL: Wanted = { events: null, networkIds: null, filter: null };
 const NEVER = new AbortController().signal;
 const MANY = 2_000;
 
-onEveryEngine('listen sessions', (store: TestStore) => {
+onSuiteEngine('listen sessions', (store: TestStore) => {
   const newReader = () => store.db.dialect.bindUuid(randomBytes(16).toHex());
 
   async function open(

@@ -14,7 +14,7 @@ import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import { at, newPaidNetwork, PAYER, SHOP, USDC } from '../../support/chain/paid-network.ts';
 import { newStoredNetwork } from '../../support/chain/stored-network.ts';
 import { completeAll, HOOK, respondedWith } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
@@ -25,7 +25,7 @@ const DAY = 20_000 * DAY_S;
 const EURC = `0x${'e'.repeat(40)}`;
 const NONE = { sent: '0', acknowledged: '0', retracted: '0', net: '0', missing: '0', unacknowledgedRetractions: '0' };
 
-onEveryEngine('the payments of a day by token', (store) => {
+onSuiteEngine('the payments of a day by token', (store) => {
   let entityId: string;
   let network: ReturnType<typeof newPaidNetwork>;
 

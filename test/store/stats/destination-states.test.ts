@@ -8,7 +8,7 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, claim, letPass, newEvent } from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
 import { attemptThat, record } from '../../support/order.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const HOUR_S = 3_600;
@@ -22,7 +22,7 @@ async function destinations(db: Database, entityId: string, order: DestinationOr
 const urlOf = (name: string) => `https://${name}.example.com/hook`;
 const hostOf = (name: string) => `https://${name}.example.com:443`;
 
-onEveryEngine('a destination of the statistics', (store) => {
+onSuiteEngine('a destination of the statistics', (store) => {
   test('has a state and its waiting deliveries, even without traffic in the range, and the worst is first', async () => {
     const { db } = store;
     const entityId = await newEntity(db);

@@ -11,14 +11,14 @@ import { newId } from '../../../src/store/new-id.ts';
 import { pruneStats, readStats } from '../../../src/store/stats/read.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import { createTenant } from '../../support/api.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const MIDNIGHT_S = 1_763_164_800;
 const DAY = { intervalS: 86_400, startS: MIDNIGHT_S, endS: MIDNIGHT_S + 86_400 };
 const A = 'https://a.example.com:443';
 const B = 'https://b.example.com:443';
 
-onEveryEngine('statistics', (store) => {
+onSuiteEngine('statistics', (store) => {
   let entityId: string;
   let nowS: number;
   let dropped: Counter;

@@ -14,14 +14,14 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const START_MS = 1_763_168_400_000;
 const at = (seconds: number) => START_MS + seconds * 1000;
 const secondsAt = (seconds: number) => START_MS / 1000 + seconds;
 
-onEveryEngine('how a webhook fares', (store) => {
+onSuiteEngine('how a webhook fares', (store) => {
   type Seen = { failures?: number; success?: number; failure?: number };
 
   async function oneWebhook() {
@@ -140,7 +140,7 @@ function rowsOf(db: Database, entityId: string): Promise<number> {
   return db.all('select * from webhook_health where entity_id = $1', [entityId]).then((rows) => rows.length);
 }
 
-onEveryEngine('the notice of a suspension', (store) => {
+onSuiteEngine('the notice of a suspension', (store) => {
   const NOTICE_URL = 'https://notices.example.com/paybell';
 
   afterEach(() => forgetDeliveries(store.db));

@@ -5,9 +5,9 @@ import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
 import { acceptMany, addReceiver, completeAll, newReceiver } from '../../../support/deliveries.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../../support/stores.ts';
 
-onEveryEngine('the backlog of an entity', (store) => {
+onSuiteEngine('the backlog of an entity', (store) => {
   test('has room below its limit and none from it on, and says how much waits', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);

@@ -6,12 +6,12 @@ import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
 import { acceptMany, addReceiver, forgetDeliveries, letPass, newReceiver } from '../../../support/deliveries.ts';
 import { parseMetrics, sampleOf } from '../../../support/prometheus.ts';
-import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../../support/stores.ts';
 
 /** However busy the machine is. */
 const PATIENT = { longestWaitMs: 60_000 };
 
-onEveryEngine('the depth of the queue', (store) => {
+onSuiteEngine('the depth of the queue', (store) => {
   beforeEach(async () => {
     await forgetDeliveries(store.db);
     await store.db.transaction((queries) => queries.run('update webhooks set suspended_at = null'));

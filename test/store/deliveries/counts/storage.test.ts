@@ -17,7 +17,7 @@ import {
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { newEntity } from '../../../support/webhooks.ts';
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000;
 /** As acceptance takes them: JSON objects, which retention reads to find out what an event was about. */
 const bodyWith = (note: string) => JSON.stringify({ note });
 
-onEveryEngine('the storage of an entity', (store) => {
+onSuiteEngine('the storage of an entity', (store) => {
   const stored = async (entityId: string) => (await new EntityUsage(store.db, NO_LIMIT).read(entityId)).storedBytes;
 
   const pruneAll = async () =>

@@ -6,14 +6,14 @@ import { deleteWebhook, moveWebhook } from '../../../../src/store/webhooks/chang
 import { resumeWebhook, suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, HOOK, LEASE_MS, letPass, newEvent, statuses } from '../../../support/deliveries.ts';
 import { attemptThat, countRows, keepOrder, readNumbers, record } from '../../../support/order.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 const KINDS = ['AgreementSignedUp', 'TransferCreated', 'TransferProcessed'] as const;
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
 
-onEveryEngine('an endpoint that keeps order', (store) => {
+onSuiteEngine('an endpoint that keeps order', (store) => {
   async function newEndpoint(): Promise<{ entityId: string; webhookIds: string[] }> {
     const entityId = await newEntity(store.db);
     const pairs = KINDS.map((event) => ({ networkId: 1, event }));

@@ -5,7 +5,7 @@ import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts'
 import { accept, claim, HOOK, newEvent } from '../../../support/deliveries.ts';
 import { attemptThat, countRows, keepOrder, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
-import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
 const RACES = 25;
@@ -22,7 +22,7 @@ async function withSecond(store: TestStore, work: (second: Database) => Promise<
   }
 }
 
-onEveryEngine('an agreement of an endpoint that keeps order', (store) => {
+onSuiteEngine('an agreement of an endpoint that keeps order', (store) => {
   async function newEndpoint(): Promise<string> {
     const entityId = await newEntity(store.db);
     const pairs = KINDS.map((event) => ({ networkId: 1, event }));

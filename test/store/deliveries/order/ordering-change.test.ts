@@ -13,12 +13,12 @@ import { beforeStatement } from '../../../support/interrupted-store.ts';
 import { onlyOn } from '../../../support/only-on.ts';
 import { attemptThat, countRows, keepOrder, record } from '../../../support/order.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../../support/stores.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
 const OTHER = 'https://other.example.com/paybell';
 
-onEveryEngine('a change of the ordering of an endpoint', (store) => {
+onSuiteEngine('a change of the ordering of an endpoint', (store) => {
   async function newTenant(): Promise<{ entityId: string; webhookId: string }> {
     const entityId = await newEntity(store.db);
     const { webhooks } = await register(store.db, entityId, HOOK, [LATE_ON_1]);

@@ -11,7 +11,7 @@ import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, keepOrder, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
@@ -19,7 +19,7 @@ const OTHER = 'https://other.example.com/paybell';
 const [CREATED, PROCESSED] = ['TransferCreated', 'TransferProcessed'];
 const RACES = 12;
 
-onEveryEngine('a move between ordered endpoints', (store) => {
+onSuiteEngine('a move between ordered endpoints', (store) => {
   /** A webhook for each event kind at its own URL; both URLs are ordered. */
   async function newTenant(): Promise<{ entityId: string; webhookId: string }> {
     const entityId = await newEntity(store.db);

@@ -20,7 +20,7 @@ import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { POSTGRES_ONLY } from '../../../support/requirements.ts';
-import { alteredQueries, onEveryEngine } from '../../../support/stores.ts';
+import { alteredQueries, onSuiteEngine } from '../../../support/stores.ts';
 import { countTasks, runTasks } from '../../../support/tasks.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -29,7 +29,7 @@ const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
 const KINDS = ['LatePayment', 'TransferProcessed', 'ScheduledAgreementCancel', 'AgreementCancelled'] as const;
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
 
-onEveryEngine('supersession', (store) => {
+onSuiteEngine('supersession', (store) => {
   async function newEndpoint(): Promise<{ entityId: string; late: string }> {
     const entityId = await newEntity(store.db);
     const pairs = KINDS.map((event) => ({ networkId: 1, event }));
