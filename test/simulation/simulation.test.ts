@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { simulate as runCommand } from './command.ts';
 
-/** One seed a process: each takes about two seconds of processor time, so that a busy machine stays within a test's time. */
+/** One seed a process: each takes one or two seconds of processor time, so that a busy machine stays within a test's time. */
 async function simulate(seed: number) {
-  const [run] = await runCommand('--seed', String(seed), '--operations', '40');
+  const [run] = await runCommand('--seed', String(seed), '--operations', '25');
   return run;
 }
 
