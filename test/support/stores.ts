@@ -99,3 +99,25 @@ export function alteredQueries(queries: Queries, replaced: Partial<Omit<Queries,
   };
   return { ...altered, send: async (sql, params) => void (await altered.run(sql, params)) };
 }
+
+/** Counts the statements of transactions whose result is waited for, each of which is a round trip. */
+export function countAwaited(db: Database, onAwaited: () => void): Database {
+  const counted = (queries: Queries): Queries => ({
+    all: (sql, params) => {
+      onAwaited();
+      return queries.all(sql, params);
+    },
+    get: (sql, params) => {
+      onAwaited();
+      return queries.get(sql, params);
+    },
+    run: (sql, params) => {
+      onAwaited();
+      return queries.run(sql, params);
+    },
+    send: (sql, params) => queries.send(sql, params),
+  });
+  return alteredStore(db, {
+    transaction: (work, options) => db.transaction((queries) => work(counted(queries)), options),
+  });
+}

@@ -11,7 +11,7 @@ import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { updateSource } from '../../../src/store/chain/sources/update.ts';
-import type { Database, Queries } from '../../../src/store/database/database.ts';
+import type { Database } from '../../../src/store/database/database.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
@@ -26,7 +26,7 @@ import { accept, claim, newEvent, readDeliveries } from '../../support/deliverie
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { countAwaited, onEveryEngine } from '../../support/stores.ts';
 import { continueRedelivery, runTasks } from '../../support/tasks.ts';
 import { listQuery, newEntity, register, setFinality } from '../../support/webhooks.ts';
 
@@ -793,28 +793,6 @@ onEveryEngine('a step of a network', (store) => {
 /** What was made before then is old. */
 function ageAt(beforeMs: number): FactAge {
   return { beforeMs, eventsBeforeHex: firstHexAt(beforeMs) };
-}
-
-/** Counts the statements of transactions whose result is waited for, each of which is a round trip. */
-function countAwaited(db: Database, onAwaited: () => void): Database {
-  const counted = (queries: Queries): Queries => ({
-    all: (sql, params) => {
-      onAwaited();
-      return queries.all(sql, params);
-    },
-    get: (sql, params) => {
-      onAwaited();
-      return queries.get(sql, params);
-    },
-    run: (sql, params) => {
-      onAwaited();
-      return queries.run(sql, params);
-    },
-    send: (sql, params) => queries.send(sql, params),
-  });
-  return alteredStore(db, {
-    transaction: (work, options) => db.transaction((queries) => work(counted(queries)), options),
-  });
 }
 
 function at(blockNumber: number, branch = 'a'): Position {

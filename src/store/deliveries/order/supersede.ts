@@ -104,9 +104,10 @@ export async function lockSubjects(
   return { onArrival, waiting };
 }
 
+/** Sent without waiting: a group of acceptances may have hundreds, and each would take a round trip. */
 async function noteSupersedable(queries: Queries, entity: SqlUuid, subject: SqlUuid, eventNo: SqlUuid): Promise<void> {
   const sql = 'insert into supersedable (entity_id, subject, event_no) values ($1, $2, $3)';
-  await queries.run(sql, [entity, subject, eventNo]);
+  await queries.send(sql, [entity, subject, eventNo]);
 }
 
 const takenColumns = new Columns({ eventNo: uuid('event_no') });
@@ -119,7 +120,7 @@ async function takeSupersedable(
   const which = 'where entity_id = $1 and subject = $2';
   const sql = `delete from supersedable ${which} returning ${takenColumns.list}`;
   const rows = await takenColumns.all(queries, sql, [entity, subject]);
-  await queries.run(`update subjects set is_waited = 0 ${which}`, [entity, subject]);
+  await queries.send(`update subjects set is_waited = 0 ${which}`, [entity, subject]);
   return rows;
 }
 

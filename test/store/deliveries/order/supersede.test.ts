@@ -20,7 +20,7 @@ import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { POSTGRES_ONLY } from '../../../support/requirements.ts';
-import { alteredQueries, onSuiteEngine } from '../../../support/stores.ts';
+import { alteredQueries, countAwaited, onSuiteEngine } from '../../../support/stores.ts';
 import { countTasks, runTasks } from '../../../support/tasks.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -105,6 +105,20 @@ onSuiteEngine('supersession', (store) => {
       { deliveries: 0, supersededBy: events[1]?.eventId },
     ]);
     expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending']);
+  });
+
+  test('waits for no more responses of the database with fifty reminders than with one', async () => {
+    const { entityId } = await newEndpoint();
+    const awaitedFor = async (reminders: number) => {
+      let awaited = 0;
+      const counted = countAwaited(store.db, () => awaited++);
+      const ids = Array.from({ length: reminders }, (_, at) => `${reminders}-${at}`);
+      const events = ids.map((id) => ({ ...about(entityId, 'LatePayment', id), eventId: id }));
+      await accept(counted, ...events);
+      return awaited;
+    };
+    const one = await awaitedFor(1);
+    expect(await awaitedFor(50)).toBeLessThanOrEqual(one);
   });
 
   test('a cancellation ends one that was scheduled before it, and none that is scheduled after it', async () => {
