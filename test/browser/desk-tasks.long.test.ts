@@ -121,16 +121,18 @@ test('why did a delivery fail: two clicks from the overview', async () => {
   await expectClicks(tab, 2);
 });
 
+const UNTIMED = 'First attempt when it no longer waits';
+
 const REASONS = [
-  ['retry', /Next attempt at /, 'Resend'],
-  ['order', /Waits for dlv_\w+ of the same order/, 'Show that delivery'],
-  ['receiver', /\d+ requests? in progress, no response for /, 'Show endpoint'],
-  ['suspended', /Suspended since .+ after HTTP 410/, 'Resume'],
-  ['paused', /Endpoint paused since .+ by First key/, 'Resume endpoint'],
-  ['rateLimit', /Rate limit of 1 per second, sent until /, 'Show endpoint'],
+  ['retry', /Next attempt at /, 'Resend', /^Next attempt in /],
+  ['order', /Waits for dlv_\w+ of the same order/, 'Show that delivery', UNTIMED],
+  ['receiver', /\d+ requests? in progress, no response for /, 'Show endpoint', UNTIMED],
+  ['suspended', /Suspended since .+ after HTTP 410/, 'Resume', /^First attempt \d/],
+  ['paused', /Endpoint paused since .+ by First key/, 'Resume endpoint', /^Accepted /],
+  ['rateLimit', /Rate limit of 1 per second, sent by /, 'Show endpoint', UNTIMED],
 ] as const;
 
-test.each(REASONS)('why was a delivery not sent, %s: two clicks from the overview', async (reason, text, button) => {
+test.each(REASONS)('why was a delivery not sent, %s: two clicks', async (reason, text, button, last) => {
   if (reason === 'rateLimit') await publish(stage.client, 'LatePayment', 100);
   const { deliveryId, postUrl } = await deliveryTo(outage.urls[reason]);
   await using tab = await openTab('/');
@@ -139,6 +141,7 @@ test.each(REASONS)('why was a delivery not sent, %s: two clicks from the overvie
   await page.locator('table.deliveries tbody tr', { hasText: postUrl }).locator('.row-link').click();
   await panelOf(page).locator('.waiting').getByText(text).waitFor();
   await panelOf(page).getByText(button, { exact: true }).first().waitFor();
+  await panelOf(page).locator('.timeline li').last().locator('p').first().filter({ hasText: last }).waitFor();
   await savePicture(page, `waits for ${reason}`);
   await expectClicks(tab, 2);
 });

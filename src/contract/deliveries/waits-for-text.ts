@@ -28,7 +28,7 @@ export function waitsForText(waits: WaitsFor, nowS: number, format: TextFormat):
         ? 'next attempt due now'
         : `next attempt at ${format.at(dateUntil)}`;
     case 'rate_limit':
-      return `rate limit of ${requestsPerSecond} per second, sent until ${format.at(dateUntil ?? nowS)}`;
+      return `rate limit of ${requestsPerSecond} per second, sent by ${format.at(dateUntil ?? nowS)}`;
     case 'receiver':
       return receiverText(waits, nowS, format);
     case 'slot':

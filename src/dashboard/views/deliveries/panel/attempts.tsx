@@ -1,4 +1,4 @@
-import type { Attempt, DeliveryDetail } from '../../../../client/deliveries.ts';
+import type { Attempt, DeliveryDetail, WaitsFor } from '../../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../../contract/attempt-error-text.ts';
 import { durationText } from '../../../components/values/duration-text.ts';
 import { ClockTime, DueCountdown, Time } from '../../../components/values/time.tsx';
@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<Attempt['kind'], string>> = {
 
 /** The attempts in order, with the time between them, and the next scheduled attempt. */
 export function Attempts({ delivery }: { delivery: DeliveryDetail }) {
-  const { attemptLog, dateCreated, dateNextAttempt, body } = delivery;
+  const { attemptLog, dateCreated, dateNextAttempt, body, waitsFor } = delivery;
   return (
     <Timeline label="Attempts">
       <TimelineStep mark="neutral" icon="dot">
@@ -26,7 +26,14 @@ export function Attempts({ delivery }: { delivery: DeliveryDetail }) {
       {attemptLog.map((attempt, index) => (
         <AttemptStep key={attempt.attempt} attempt={attempt} previous={attemptLog[index - 1] ?? null} body={body} />
       ))}
-      {dateNextAttempt === null ? null : <NextAttempt dateS={dateNextAttempt} attempts={attemptLog.length} />}
+      {dateNextAttempt === null ? null : (
+        <TimelineStep mark="next" icon="clock">
+          <p>
+            <strong>{attemptLog.length === 0 ? 'First attempt' : 'Next attempt'}</strong>{' '}
+            {isTimed(waitsFor) ? <NextTime seconds={dateNextAttempt} /> : 'when it no longer waits'}
+          </p>
+        </TimelineStep>
+      )}
     </Timeline>
   );
 }
@@ -55,16 +62,13 @@ function AttemptStep({ attempt, previous, body }: StepProps) {
   );
 }
 
+/** Whether the time of the next attempt is known: other waits end with a delivery, a receiver or a person. */
+const isTimed = (waitsFor: WaitsFor | null) =>
+  waitsFor === null || waitsFor.kind === 'retry' || waitsFor.kind === 'slot';
+
 const COUNTDOWN_BELOW_S = 90;
 
-function NextAttempt({ dateS, attempts }: { dateS: number; attempts: number }) {
-  const leftS = dateS - Date.now() / 1000;
-  return (
-    <TimelineStep mark="next" icon="clock">
-      <p>
-        <strong>{attempts === 0 ? 'First attempt' : 'Next attempt'}</strong>{' '}
-        {leftS < COUNTDOWN_BELOW_S ? <DueCountdown untilMs={dateS * 1000} /> : <Time seconds={dateS} />}
-      </p>
-    </TimelineStep>
-  );
+function NextTime({ seconds }: { seconds: number }) {
+  const leftS = seconds - Date.now() / 1000;
+  return leftS < COUNTDOWN_BELOW_S ? <DueCountdown untilMs={seconds * 1000} /> : <Time seconds={seconds} />;
 }
