@@ -7,7 +7,7 @@ import type { ListState } from './use-list.ts';
  * The width of the table below which a column gives up its place, widest first. The sizes are in data-table.css. A column
  * that people look for most has the smallest size.
  */
-export type NarrowSize = 'wide' | 'medium' | 'small' | 'tiny';
+export type NarrowSize = 'widest' | 'wide' | 'medium' | 'small' | 'tiny';
 
 type Narrow<Row> = {
   readonly below: NarrowSize;

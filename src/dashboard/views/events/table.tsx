@@ -29,13 +29,13 @@ export function EventTable({ events, coverage, busy, list, onRegister }: TablePr
     {
       name: 'reached',
       header: 'Sent to',
-      width: '22rem',
+      width: '14rem',
       narrowWidth: '7.5rem',
       cell: (event) => (
         <Reached event={event} registered={registeredNow(event, coverage)} register={() => onRegister(event)} />
       ),
     },
-    createdColumn('Accepted', { sort: 'desc', width: '8.5rem', narrow: { below: 'small', line: 'cell' } }),
+    createdColumn('Accepted', { sort: 'desc', width: '8.5rem', narrow: { below: 'medium', line: 'cell' } }),
     {
       name: 'payload',
       header: 'Payload',

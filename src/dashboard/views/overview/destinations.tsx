@@ -91,13 +91,13 @@ function columnsOf(interval: string | null): readonly Column<Figures>[] {
     {
       name: 'state',
       header: 'State',
-      width: '11rem',
-      narrow: { below: 'medium', line: 'cell' },
+      width: '9rem',
+      narrow: { below: 'wide', line: 'cell' },
       cell: (figures) => <DestinationState figures={figures} />,
     },
     countColumn('waiting', 'Waiting', ({ waiting }) => countText(waiting)),
     numberColumn('rate', 'Success rate', (figures) => <RateBar rate={rateOf(figures)} isWell={isWell(figures)} />, {
-      ...{ width: '11rem', narrowWidth: '7rem' },
+      ...{ width: '9rem', narrowWidth: '6.5rem' },
     }),
     countColumn('accepted', 'Accepted', ({ accepted }) => countText(accepted), { below: 'medium' }),
     countColumn('delivered', 'Delivered', ({ delivered }) => countText(delivered), { below: 'small' }),
@@ -107,16 +107,14 @@ function columnsOf(interval: string | null): readonly Column<Figures>[] {
       ({ failed }) => <span class={failed === 0 ? 'muted' : 'error-text'}>{countText(failed)}</span>,
       { below: 'small' },
     ),
-    ...(['p50', 'p95', 'p99'] as const).map((percentile) =>
-      countColumn(percentile, percentile, ({ timeToReceiptMs }) => latencyText(timeToReceiptMs[percentile]), {
-        below: 'wide',
-      }),
-    ),
+    numberColumn('latency', 'p50 · p95 · p99', ({ timeToReceiptMs }) => latencyText(timeToReceiptMs), {
+      ...{ width: '13rem', below: 'widest', line: ({ timeToReceiptMs }) => latencyLine(timeToReceiptMs) },
+    }),
   ];
 }
 
 function countColumn(name: string, header: string, cell: Column<Figures>['cell'], narrow?: { below: NarrowSize }) {
-  return numberColumn(name, header, cell, { width: '6.5rem', narrowWidth: '5.5rem', ...narrow });
+  return numberColumn(name, header, cell, { width: '5.5rem', narrowWidth: '5rem', ...narrow });
 }
 
 /** A receiver that does not respond has overdue deliveries before an attempt to it has failed. */
@@ -127,6 +125,17 @@ function DestinationState({ figures: { state, dateOldestDue } }: { figures: Figu
   return <Badge {...STATE_DISPLAY[state]} />;
 }
 
-function latencyText(ms: number | null): string {
-  return ms === null ? '–' : durationText(ms);
+type Latency = Figures['timeToReceiptMs'];
+
+const PERCENTILES = ['p50', 'p95', 'p99'] as const;
+
+function latencyText(latency: Latency): string {
+  return latency.p50 === null ? '–' : PERCENTILES.map((each) => durationText(latency[each] ?? 0)).join(' · ');
+}
+
+function latencyLine(latency: Latency) {
+  if (latency.p50 === null) return null;
+  return (
+    <span class="muted">{PERCENTILES.map((each) => `${each} ${durationText(latency[each] ?? 0)}`).join(' · ')}</span>
+  );
 }

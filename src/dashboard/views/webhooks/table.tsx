@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<Row>[] = [
     name: 'event',
     header: 'Event',
     width: '12.5rem',
-    narrow: { below: 'medium', line: 'cell' },
+    narrow: { below: 'small', line: 'cell' },
     cell: ({ webhook, finality }) => (
       <>
         {webhook.event}
@@ -99,7 +99,7 @@ const COLUMNS: readonly Column<Row>[] = [
     name: 'network',
     header: 'Network',
     width: '11rem',
-    narrow: { below: 'medium', line: 'cell' },
+    narrow: { below: 'wide', line: 'cell' },
     cell: ({ webhook }) => <Network networkId={webhook.networkId} />,
   },
   {

@@ -63,7 +63,13 @@ function ChartTable({ chart: { title, timestamps, series, text } }: { chart: Cha
   const columns: Column<TableRow>[] = [
     { name: 'time', header: 'Time', width: 'rest', cell: ({ seconds }) => <Time seconds={seconds} /> },
     ...series.map(({ label }, index): Column<TableRow> => {
-      return { name: label, header: label, width: '6rem', cell: ({ values }) => text(values[index]) };
+      return {
+        name: label,
+        header: label,
+        width: '6rem',
+        narrowWidth: '5.25rem',
+        cell: ({ values }) => text(values[index]),
+      };
     }),
   ];
   return (

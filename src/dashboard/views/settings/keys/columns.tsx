@@ -29,15 +29,15 @@ export function columnsOf(ownId: string | null, onRevoke: (apiKey: ApiKey) => vo
     {
       name: 'permissions',
       header: 'Permissions',
-      width: '22rem',
-      narrow: { below: 'medium', line: 'cell' },
+      width: '15rem',
+      narrow: { below: 'wide', line: 'cell' },
       cell: ({ permissions }) => <PermissionList permissions={permissions} />,
     },
     {
       name: 'state',
       header: 'State',
       width: '9.5rem',
-      narrowWidth: '7rem',
+      narrowWidth: '6.5rem',
       cell: (apiKey) => <KeyState apiKey={apiKey} />,
     },
     {
@@ -58,6 +58,7 @@ export function columnsOf(ownId: string | null, onRevoke: (apiKey: ApiKey) => vo
       header: 'Actions',
       isHeaderHidden: true,
       width: '6.5rem',
+      narrowWidth: '5.75rem',
       cell: (apiKey) =>
         isInForce(apiKey) ? (
           <ActionButton
