@@ -13,6 +13,8 @@ export type Faults = {
   lag: number;
   /** Seconds that the timestamps of its blocks are ahead. */
   aheadS: number;
+  /** Seconds that the times sent with its logs are ahead; null if it sends none. */
+  logsAheadS: number | null;
   /** Logs that the node adds to a block, and to the receipts of their transactions. */
   invents: (block: ModelBlock) => readonly Log[];
   /** Coin that contracts have brought to an address, which no transaction shows. */
@@ -44,6 +46,7 @@ export type Faults = {
 const SOUND: Faults = {
   lag: 0,
   aheadS: 0,
+  logsAheadS: null,
   invents: () => [],
   unseenCoin: () => 0n,
   denies: () => false,
@@ -206,6 +209,12 @@ export class ModelNode {
     return header(block, this.faults.aheadS);
   }
 
+  /** What a log says of the time of its block. */
+  #timeOf(block: ModelBlock | undefined): object {
+    const { logsAheadS } = this.faults;
+    return block === undefined || logsAheadS === null ? {} : { blockTimestamp: hex(block.timestampS + logsAheadS) };
+  }
+
   #logsOf(block: ModelBlock): readonly Log[] {
     const { invents, denies } = this.faults;
     const own = block.logs.filter(({ transactionHash }) => !denies(transactionHash));
@@ -230,7 +239,7 @@ export class ModelNode {
     const isSuccess = transaction === undefined || transaction.isSuccess;
     const logs = this.#logsOf(block)
       .filter(({ transactionHash }) => transactionHash === hash)
-      .map(rpcLog);
+      .map((log) => rpcLog(log, this.#timeOf(block)));
     const place = { blockNumber: hex(block.number), blockHash: block.hash };
     return { transactionHash: hash, ...place, status: isSuccess ? '0x1' : '0x0', logs };
   }
@@ -271,7 +280,9 @@ export class ModelNode {
     if (found.length > maxLogs) throw refuse(-32005);
     this.ranges.push({ blocks, isRefused: false });
     const isLossy = this.#happens(omission.responses);
-    return (isLossy ? found.filter(() => !this.#happens(omission.logs)) : found).slice(0, cutAt).map(rpcLog);
+    return (isLossy ? found.filter(() => !this.#happens(omission.logs)) : found)
+      .slice(0, cutAt)
+      .map((log) => rpcLog(log, this.#timeOf(view.blocks[log.blockNumber])));
   }
 }
 
@@ -326,8 +337,8 @@ function header(block: ModelBlock | undefined, aheadS: number, isWhole = false):
   };
 }
 
-function rpcLog(log: Log): unknown {
-  return { ...log, blockNumber: hex(log.blockNumber), logIndex: hex(log.logIndex), removed: false };
+function rpcLog(log: Log, time: object): unknown {
+  return { ...log, ...time, blockNumber: hex(log.blockNumber), logIndex: hex(log.logIndex), removed: false };
 }
 
 function hex(number: number | bigint): string {

@@ -1,13 +1,12 @@
-import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
+import type { FactChange, FoundFact, Position } from '../../../domain/chain/facts.ts';
 import { keyOf, positionOf } from '../../follow/compare.ts';
-import type { Header } from '../../follow/header.ts';
 import type { Node } from '../../rpc/node.ts';
 import { blockAt } from '../rpc/calls.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * Adds the times of their blocks to new places of payments that invoices expect: the time says whether a payment is late. Not every
- * node sends it with a log. Paybell asks such a node for the headers of these blocks, and for no others.
+ * Adds the times of their blocks to new places of payments that invoices expect: the time says whether a payment is late. A node may
+ * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others.
  */
 export async function dateExpected(
   poll: EvmPoll,
@@ -17,32 +16,34 @@ export async function dateExpected(
 ): Promise<readonly FactChange[]> {
   const expected = new Set(found.flatMap((fact) => (fact.expected === undefined ? [] : keyOf(fact))));
   if (expected.size === 0) return changes;
+  const { follow, lease } = poll;
+  const mayDate = (timestampS: number) => follow.witnesses.mayDate(node, { timestampS }, lease.nowMs);
   const undated = changes.flatMap((change) => {
     const position = positionOf(change);
-    const isUndated = position !== null && position.blockS === undefined;
-    return isUndated && expected.has(keyOf('fact' in change ? change.fact : change)) ? { change, position } : [];
+    if (position === null || !expected.has(keyOf('fact' in change ? change.fact : change))) return [];
+    const { blockS } = position;
+    return blockS !== undefined && mayDate(blockS) ? [] : { change, position };
   });
   if (undated.length === 0) return changes;
   const calls = [...new Set(undated.map(({ position }) => position.blockNumber))].map(blockAt);
   const outcomes = await node.send(calls, 'logs');
-  const { follow, lease } = poll;
-  const headers = calls.flatMap((call): [string, Header][] => {
+  const headers = calls.flatMap((call): [string, number][] => {
     const header = outcomes.valueOrNull(call);
-    return header !== null && follow.witnesses.mayDate(node, header, lease.nowMs) ? [[header.hash, header]] : [];
+    return header !== null && mayDate(header.timestampS) ? [[header.hash, header.timestampS]] : [];
   });
-  const byHash = new Map(headers);
+  const times = new Map(headers);
   const dated = new Map(
-    undated.flatMap(({ change, position }): [FactChange, FactChange][] => {
-      const header = byHash.get(position.blockHash);
-      return header === undefined ? [] : [[change, withTime(change, header.timestampS)]];
-    }),
+    undated.map(({ change, position }) => [change, withTime(change, times.get(position.blockHash))] as const),
   );
   return changes.map((change) => dated.get(change) ?? change);
 }
 
-function withTime(change: FactChange, blockS: number): FactChange {
-  if (change.change === 'seen') {
-    return { ...change, fact: { ...change.fact, position: { ...change.fact.position, blockS } } };
-  }
-  return 'position' in change ? { ...change, position: { ...change.position, blockS } } : change;
+/** With this time in place of the one that it has. */
+function withTime(change: FactChange, blockS: number | undefined): FactChange {
+  const at = ({ blockS: _, ...position }: Position): Position => ({
+    ...position,
+    ...(blockS !== undefined && { blockS }),
+  });
+  if (change.change === 'seen') return { ...change, fact: { ...change.fact, position: at(change.fact.position) } };
+  return 'position' in change ? { ...change, position: at(change.position) } : change;
 }

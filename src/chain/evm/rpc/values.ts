@@ -135,7 +135,7 @@ function readLog(value: unknown): Log {
 
 const TIMESTAMP = /^0x[0-9a-f]{1,13}$/i;
 
-/** Nothing is decided by this field, so that a node may send it in another form or not at all. */
+/** The time of the block, which not every node sends with a log. `dates.ts` asks for the header where an invoice needs the time. */
 function readTimestamp(value: unknown): Pick<Log, 'blockS'> {
   return typeof value === 'string' && TIMESTAMP.test(value) ? { blockS: Number(value) } : {};
 }

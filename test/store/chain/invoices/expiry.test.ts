@@ -72,6 +72,24 @@ onSuiteEngine('the expiry of an invoice', (store) => {
     expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
   });
 
+  test.each(['the leader', 'the other node'])(
+    'is not decided by the times that %s sends with its logs',
+    async (who) => {
+      const scene = await newInvoiceScene(store.db, { nodes: 2 });
+      const invoice = await scene.create(25, 30);
+      await scene.followBlocks(2);
+      const liar = scene.models[who === 'the leader' ? 0 : 1];
+      if (liar === undefined) throw new Error('no such node');
+      liar.faults.logsAheadS = YEARS_S;
+      scene.chain.mine([scene.transfer(invoice, 25)]);
+      scene.chain.mineEmpty(2);
+      await scene.poll();
+      await scene.followBlocks(3);
+      expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated', 'TransferProcessed']);
+      expect(await scene.read(invoice)).toMatchObject({ state: 'paid', isLate: false });
+    },
+  );
+
   test('waits for the time of the tip, which a step of a fork may not have', async () => {
     const scene = await newInvoiceScene(store.db);
     const invoice = await scene.create(25, 4);
