@@ -14,7 +14,7 @@ export type Family = {
   readonly dialect: Dialect;
   /** A node in this process that makes its network up. */
   readonly practiceExchange: (networkId: number) => Exchange;
-  /** The least time from one poll to the next, if the operator sets none; null for the usual one. */
+  /** The least time from one poll to the next, if the operator sets none; null for none. */
   readonly pollMs: number | null;
   /** A reader for one follower. */
   readonly newReader: (parts: ReaderParts) => ChainReader;

@@ -16,8 +16,8 @@ const RISE = 0.05;
 const SEARCH_SHARE = 1 / 8;
 const MISS_SHARE = 1 / 4;
 const FIRST_MISS_MS = 250;
-/** The least time from one poll to the next on networks with several blocks in it, unless the operator sets another one. */
-const LEAST_MS = 1_000;
+/** From one poll to the next on networks with several blocks in this time, unless the operator sets another one. */
+const USUAL_MS = 1_000;
 const MOST_MS = 12_000;
 /** A block that is this late, in block times, may not come soon: a local network makes blocks on demand. */
 const LATE_BLOCKS = 3;
@@ -31,17 +31,24 @@ export type Sight = {
 };
 
 export class Aim {
+  readonly #usualMs: number;
   #offsetMs: number | null = null;
   #tipHash: string | null = null;
   #changedAtMs = 0;
   #misses = 0;
 
-  constructor(private readonly leastMs: number = LEAST_MS) {}
+  /** `leastMs` is the least time from one poll to the next; null for none. */
+  constructor(private readonly leastMs: number | null = null) {
+    this.#usualMs = leastMs ?? USUAL_MS;
+  }
 
   /** From the end of this poll to the start of the next one. */
   waitMs(sight: Sight): number {
-    const { tipHash, headS, blockTimeMs, dateMs } = sight;
-    if (headS === null || blockTimeMs < this.leastMs) return this.leastMs;
+    return Math.max(this.#aimMs(sight), this.leastMs ?? 0);
+  }
+
+  #aimMs({ tipHash, headS, blockTimeMs, dateMs }: Sight): number {
+    if (headS === null || blockTimeMs < this.#usualMs) return this.#usualMs;
     const isHit = tipHash !== this.#tipHash;
     const wasMissed = this.#misses > 0;
     if (isHit) this.#changedAtMs = dateMs;
@@ -56,7 +63,7 @@ export class Aim {
     this.#offsetMs = Math.min(this.#offsetMs ?? delayMs, delayMs) - FALL * blockTimeMs;
     const aimMs = timestampMs + blockTimeMs + this.#offsetMs - dateMs;
     // A timestamp that is far off, as after a long pause, must not keep the next poll away.
-    return Math.min(Math.max(aimMs, this.leastMs / 2), blockTimeMs, MOST_MS);
+    return Math.min(Math.max(aimMs, this.#usualMs / 2), blockTimeMs, MOST_MS);
   }
 
   #afterMiss(blockTimeMs: number, dateMs: number): number {

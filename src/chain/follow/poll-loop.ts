@@ -16,7 +16,7 @@ type LoopOptions = LoopHooks & {
   readonly poll: () => Promise<PollResult>;
   readonly backfill: () => Promise<PollResult>;
   readonly nodesWaitMs: () => number;
-  /** The least time from one poll to the next; null for the usual one. */
+  /** The least time from one poll to the next; null for none. */
   readonly pollMs?: number | null | undefined;
 };
 
@@ -35,7 +35,7 @@ export class PollLoop {
   #running: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: LoopOptions) {
-    this.#aim = new Aim(options.pollMs ?? undefined);
+    this.#aim = new Aim(options.pollMs);
   }
 
   start(): void {

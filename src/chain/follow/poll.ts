@@ -17,7 +17,7 @@ export type FollowOptions = {
   readonly leastDepth: number;
   /** `CHAIN_QUORUM`: how many nodes must agree; null for more than half of those that are present. */
   readonly quorum: number | null;
-  /** `CHAIN_POLL`, or the family's: the least time from one poll to the next; null, or absent, for the usual one. */
+  /** `CHAIN_POLL`, or the family's: the least time from one poll to the next; null, or absent, for none. */
   readonly pollMs?: number | null | undefined;
   /** How many changes of facts one transaction holds; the simulator of the tests has a smaller number. */
   readonly stepChanges?: number | undefined;

@@ -45,6 +45,27 @@ test('a network with several blocks a second is polled once a second', () => {
   expect(new Aim().waitMs(sight)).toBe(1_000);
 });
 
+test('a least time between polls holds, with and without new blocks', () => {
+  for (const [blockTimeMs, leastMs] of [
+    [12_000, 6_000],
+    [3_000, 6_000],
+    [250, 500],
+  ] as const) {
+    const aim = new Aim(leastMs);
+    const waits: number[] = [];
+    let dateMs = 0;
+    for (let poll = 0; poll < 100; poll++) {
+      const block = Math.floor(dateMs / blockTimeMs);
+      const headS = Math.floor((block * blockTimeMs) / 1_000);
+      const waitMs = aim.waitMs({ tipHash: String(block), headS, blockTimeMs, dateMs });
+      waits.push(waitMs);
+      dateMs += waitMs;
+    }
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(leastMs);
+    if (blockTimeMs < leastMs) expect(Math.max(...waits)).toBe(leastMs);
+  }
+});
+
 test('a network whose blocks stop is polled at its block time', () => {
   const aim = new Aim();
   const waits: number[] = [];
