@@ -98,7 +98,7 @@ export type Chain = {
   readonly tools: NetworkTools;
 };
 
-/** The parts that every instance needs, even if it follows no network. */
+/** The parts that every instance with `CHAIN_RPC` needs, even if its role follows no network. */
 export async function createChain(
   { CHAIN_RPC, CHAIN_RPC_RATE }: Config,
   db: Database,

@@ -18,7 +18,7 @@ import type { FleetShare } from './queue/fleet-share.ts';
 import { LocalQueue } from './queue/local-queue.ts';
 import { Workers } from './worker-health.ts';
 
-/** A lease outlives its attempt by this much: time to record the outcome, and for a stall. */
+/** A lease is this much longer than `DELIVERY_TIMEOUT`: time to wait for a slot, for a stall, and to record the outcome. */
 const LEASE_SLACK_MS = 15_000;
 const STOP_SLACK_MS = 5_000;
 /** Deliveries held beyond those in flight: what one process sends in half a second. */

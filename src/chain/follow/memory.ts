@@ -7,7 +7,7 @@ const LONG_AGO = Number.NEGATIVE_INFINITY;
  * The part of a follower's memory that all families share. Nothing here has to survive: it is learned again within a few polls.
  */
 export abstract class Memory {
-  /** The token of the lease under which all of this was learned. */
+  /** The token of the last lease. Under another one, `begin` forgets what was learned of the chain. */
   token: number | null = null;
   polls = 0;
   /** When the other nodes were last asked for their heads, and all nodes for what they call final. */

@@ -67,7 +67,7 @@ function failAsReset(error: unknown): never {
 /** Each has the certificates that it trusts, which are about 0.3 MB where EXTRA_CA_FILE adds to them. */
 const MAX_CONTEXTS = 256;
 
-/** How connections leave this machine, and their client certificates. */
+/** Makes a `Route` for each client certificate, and one without. */
 class Routes {
   readonly #ca: { readonly ca?: string[] };
   readonly #withCertificate = new BoundedMap<string, Route>(MAX_CONTEXTS);

@@ -118,7 +118,7 @@ export class AttemptRunner {
     return leaseEndsMs - monotonicMs() > timeoutMs;
   }
 
-  /** Returns the claim as it was, if no other instance has claimed the delivery since. */
+  /** Ends the lease, so that the delivery is due again, unless another instance has claimed it since. */
   #giveUp(delivery: Claimed): void {
     this.#return([delivery]);
     this.#finish(delivery, 'other', 0);

@@ -107,7 +107,7 @@ export type Column<Value, Stored extends boolean = boolean> = {
   /** A column or an expression. Null if the statement selects the property itself, `… as "name"`. */
   readonly sql: string | null;
   readonly decode: ((stored: string | number) => Value) | null;
-  /** Absent where the column holds the value as it is. */
+  /** Turns a value into what the column holds; absent if both are the same. */
   encode?(value: NonNullable<Value>): SqlValue;
   /** False for a value that is computed from a column: it can be selected, but neither compared nor inserted. */
   readonly isStored: Stored;

@@ -27,7 +27,7 @@ export type NewEvent = {
   /** The amount that webhooks with rules compare (`domain/chain/finality-by-amount.ts`). */
   ruleAmount?: string | null;
   seenRevision?: number | null;
-  /** Events with the same one are kept in order at every endpoint. */
+  /** The fact that it is about: a webhook gets the events of one fact in order. */
   factKey?: string | null;
   /** The id of the event that this one retracts. The retraction goes to the receivers that may have that event. */
   retracts?: string | null;

@@ -52,7 +52,7 @@ export type BackfillProgress = {
   readonly facts: Map<string, FoundFact>;
   /** The votes on facts, by their keys and blocks. */
   readonly votes: Map<string, Votes>;
-  /** The last reading with its decoded facts. If the next reading has the same logs, they are not decoded again. */
+  /** The last reading with its decoded facts. If the next reading has the same sources and logs, they are not decoded again. */
   last: {
     readonly node: string;
     readonly sources: readonly FollowedSource[];

@@ -25,7 +25,7 @@ export type Transfer = {
   readonly transactionHash: string;
   readonly from: string;
   readonly to: string;
-  /** The amount in the smallest unit, as a word of 32 bytes. */
+  /** The amount in the coin's smallest unit, as `0x` and 64 hex digits. */
   readonly value: string;
 };
 

@@ -46,7 +46,7 @@ export function numberColumn<Row>(
   return { name, header, cell, width: '7.5rem', align: 'end', ...narrow, ...more };
 }
 
-/** When the thing of a row was accepted or created. */
+/** The column of `dateCreated`, under the header that the list gives it. */
 export function createdColumn<Row extends { readonly dateCreated: number }>(
   header: string,
   more: Partial<Column<Row>> = {},

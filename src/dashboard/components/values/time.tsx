@@ -70,7 +70,7 @@ function exactText(seconds: number): string {
   return text;
 }
 
-/** A time in Unix milliseconds to the second, for events close to each other. */
+/** The time of day with seconds, for events close to each other. */
 export function ClockTime({ milliseconds }: { milliseconds: number }) {
   const date = new Date(milliseconds);
   return (
