@@ -221,7 +221,7 @@ export const order: readonly Mutant[] = [
   {
     name: 'acceptance-misses-move',
     what: 'stores an event in the order of the endpoint that its webhook has left since it was read',
-    file: 'store/deliveries/heads.ts',
+    file: 'store/deliveries/head-locks.ts',
     find: 'if (hasChanged) throw new HeadChangedError();',
     replace: '',
     caughtBy: { file: 'store/deliveries/order/ordering-change', test: 'and a move keep the order of an event' },

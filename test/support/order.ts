@@ -2,7 +2,7 @@ import type { DestinationKey } from '../../src/domain/post-url.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
 import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
-import { ensureEndpoints, urlKey } from '../../src/store/deliveries/heads.ts';
+import { ensureEndpoints, urlKey } from '../../src/store/deliveries/head-endpoints.ts';
 import type { AttemptRecord } from '../../src/store/deliveries/record/attempt-log.ts';
 import { recordAttempts } from '../../src/store/deliveries/record/record-attempts.ts';
 import { respondedWith } from './deliveries.ts';

@@ -4,7 +4,8 @@ import { destinationKey } from '../../src/domain/post-url.ts';
 import type { Database, Queries, SqlInteger, SqlValue } from '../../src/store/database/database.ts';
 import { chunks, entityKey, eventIdKey, valuesList } from '../../src/store/database/sql.ts';
 import { CountChanges, countEvents } from '../../src/store/deliveries/counts/counts.ts';
-import { alertHeadNo, BLOCKED, ensureEndpoints, urlKey } from '../../src/store/deliveries/heads.ts';
+import { ensureEndpoints, urlKey } from '../../src/store/deliveries/head-endpoints.ts';
+import { alertHeadNo, BLOCKED } from '../../src/store/deliveries/heads.ts';
 import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
 
 /**

@@ -7,7 +7,8 @@ import { entityKey } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
-import { alertHeadNo, changeHeads, type HeadTarget, makeHeads, urlKey } from './heads.ts';
+import { urlKey } from './head-endpoints.ts';
+import { alertHeadNo, changeHeads, type HeadTarget, makeHeads } from './heads.ts';
 
 /** Alerts to the entity's own URL. Each alert is an event with one delivery, in a separate queue for each network. */
 

@@ -1,25 +1,8 @@
-import { destinationKey, hostOf } from '../../domain/post-url.ts';
-import {
-  type Database,
-  type Dialect,
-  type Queries,
-  type SqlValue,
-  StoreUnavailableError,
-} from '../database/database.ts';
-import {
-  byEntity,
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  nullable,
-  planForClaims,
-  text,
-  textByRows,
-  uuid,
-  valuesList,
-} from '../database/sql.ts';
+import { destinationKey } from '../../domain/post-url.ts';
+import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import { byEntity, chunks, entityKey, planForClaims, textByRows, valuesList } from '../database/sql.ts';
 import { restartTasks, subjectOfNumber } from '../tasks/tasks.ts';
+import { type EndpointOfHead, ensureEndpoints, NO_ENDPOINT, urlKey } from './head-endpoints.ts';
 import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
@@ -48,7 +31,7 @@ export type HeadTarget = {
 export type HeadKey = Pick<HeadTarget, 'entityId' | 'webhookNo'>;
 
 /** The order in which every statement locks heads, so that two transactions never wait for each other. */
-function byKey(a: HeadKey, b: HeadKey): number {
+export function byHeadKey(a: HeadKey, b: HeadKey): number {
   return a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1;
 }
 
@@ -144,7 +127,7 @@ async function insertHeads(
   heads: readonly NewHead[],
   nowMs: number,
 ): Promise<Map<string, EndpointOfHead>> {
-  const ordered = heads.toSorted(byKey);
+  const ordered = heads.toSorted(byHeadKey);
   const endpoints = await ensureEndpoints(queries, dialect, ordered, nowMs);
   for (const chunk of chunks(ordered)) {
     const values = chunk.flatMap((head): SqlValue[] => {
@@ -225,7 +208,7 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
     last.atMs = Math.min(last.atMs, wake.atMs);
     last.isWaiting ||= wake.isWaiting;
   }
-  const sorted = [...merged.values()].sort(byKey);
+  const sorted = [...merged.values()].sort(byHeadKey);
   for (const chunk of byEntity(dialect, sorted).flatMap((some) => [...chunks(some)])) {
     const values = chunk.flatMap(({ entityId, webhookNo, atMs, isWaiting }): SqlValue[] => [
       entityKey(dialect, entityId),
@@ -237,165 +220,8 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
   }
 }
 
-/** A head was changed after a transaction had read it: the transaction has to be repeated. */
-export class HeadChangedError extends Error {
-  override readonly name = 'HeadChangedError';
-
-  constructor() {
-    super('a webhook moved, or the ordering of its endpoint changed, during the transaction');
-  }
-}
-
-const MOST_ATTEMPTS = 5;
-
-/** Repeats a transaction that met a change of a head. If every attempt meets another change, the caller has to retry. */
-export async function repeatIfHeadChanged<Value>(work: () => Promise<Value>): Promise<Value> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof HeadChangedError)) throw error;
-      if (attempts === MOST_ATTEMPTS) throw new StoreUnavailableError(error.message, { cause: error });
-    }
-  }
-}
-
-const scopeColumns = new Columns({
-  entity: uuid('h.entity_id'),
-  webhookNo: integer('h.webhook_no'),
-  endpointNo: integer('h.endpoint_no'),
-  ordering: integer('h.ordering'),
-});
-
-/** Locks the heads in the order in which every statement locks them. Returns what decides the order keys of deliveries. */
-export async function lockHeads(
-  queries: Queries,
-  dialect: Dialect,
-  heads: readonly HeadKey[],
-): Promise<Map<string, { readonly endpointNo: number; readonly isOrdered: boolean }>> {
-  const found = new Map<string, { endpointNo: number; isOrdered: boolean }>();
-  // SQLite has one writer, so that nothing has changed since the heads were read.
-  if (dialect.lockRow === '') return found;
-  const sorted = [...new Map(heads.map((head) => [nameOfHead(head), head])).values()].sort(byKey);
-  for (const chunk of byEntity(dialect, sorted).flatMap((some) => [...chunks(some)])) {
-    const key = { entity_id: 'w.entity_id', webhook_no: 'w.webhook_no' };
-    const rows = await scopeColumns.all(
-      queries,
-      `with wanted (entity_id, webhook_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})
-       select ${scopeColumns.list} from wanted w ${dialect.lookUp('cross join', 'queue_heads', 'h', key)}
-       ${dialect.isDistributed ? 'order by h.webhook_no' : ''} ${dialect.lockRow} of h`,
-      chunk.flatMap(({ entityId, webhookNo }): SqlValue[] => [entityKey(dialect, entityId), webhookNo]),
-    );
-    const entityOf = new Map(chunk.map(({ entityId }) => [dialect.hexOf(entityKey(dialect, entityId)), entityId]));
-    for (const { entity, webhookNo, endpointNo, ordering } of rows) {
-      const entityId = entityOf.get(dialect.hexOf(entity)) ?? '';
-      found.set(nameOfHead({ entityId, webhookNo }), { endpointNo, isOrdered: ordering !== 0 });
-    }
-  }
-  return found;
-}
-
 export function nameOfHead({ entityId, webhookNo }: HeadKey): string {
   return `${entityId} ${webhookNo}`;
-}
-
-type ScopedHead = HeadKey & { readonly endpointNo: number; readonly isOrdered: boolean };
-
-/** Locks heads up to the commit, and fails if one of `scoped` has another endpoint or ordering than a key was made for. */
-export async function requireUnchangedHeads(
-  queries: Queries,
-  dialect: Dialect,
-  scoped: readonly ScopedHead[],
-  others: readonly HeadKey[],
-): Promise<void> {
-  if (scoped.length === 0) return;
-  const locked = await lockHeads(queries, dialect, [...scoped, ...others]);
-  const hasChanged = scoped.some((head) => {
-    const now = locked.get(nameOfHead(head));
-    return now !== undefined && (now.endpointNo !== head.endpointNo || now.isOrdered !== head.isOrdered);
-  });
-  if (hasChanged) throw new HeadChangedError();
-}
-
-/** Large enough that two of an entity's endpoints never draw the same number. */
-const MAX_ENDPOINT_NO = Number.MAX_SAFE_INTEGER;
-
-type Url = Pick<HeadTarget, 'entityId' | 'postUrl'>;
-
-export function urlKey({ entityId, postUrl }: Url): string {
-  return `${entityId} ${postUrl}`;
-}
-
-/** Settings that a head copies from the endpoint of its webhook. `ordering` is 0 for none and 1 for agreement. */
-export type EndpointOfHead = {
-  readonly no: number;
-  readonly isPaused: boolean;
-  readonly ordering: number;
-  readonly rateLimit: number | null;
-};
-
-const NO_ENDPOINT: EndpointOfHead = { no: 0, isPaused: false, ordering: 0, rateLimit: null };
-
-const endpointColumns = new Columns({
-  entity: text('e.entity_id'),
-  no: integer('e.no'),
-  postUrl: text('e.post_url'),
-  pausedAtMs: nullable(integer('e.paused_at_ms')),
-  ordering: integer('e.ordering'),
-  rateLimit: nullable(integer('e.rate_limit')),
-});
-
-/** The endpoints of these URLs, made where they are new. */
-export async function ensureEndpoints(
-  queries: Queries,
-  dialect: Dialect,
-  urls: readonly Url[],
-  nowMs: number,
-): Promise<Map<string, EndpointOfHead>> {
-  const found = new Map<string, EndpointOfHead>();
-  const distinct = [...new Map(urls.map((url) => [urlKey(url), url])).values()];
-  distinct.sort((a, b) => (urlKey(a) < urlKey(b) ? -1 : 1));
-  for (const chunk of chunks(distinct)) {
-    await findEndpoints(queries, dialect, chunk, found);
-    const missing = chunk.filter((url) => !found.has(urlKey(url)));
-    if (missing.length === 0) continue;
-    await queries.run(
-      `insert into endpoints (entity_id, no, post_url, host, created_at_ms) values ${valuesList(missing.length, 5)}
-       on conflict (entity_id, post_url, removed_ms) do nothing`,
-      missing.flatMap(({ entityId, postUrl }): SqlValue[] => [
-        entityKey(dialect, entityId),
-        Math.floor(Math.random() * MAX_ENDPOINT_NO),
-        postUrl,
-        hostOf(postUrl),
-        nowMs,
-      ]),
-    );
-    await findEndpoints(queries, dialect, missing, found);
-  }
-  return found;
-}
-
-/** Adds the existing endpoints to `found`, by `urlKey`. */
-async function findEndpoints(
-  queries: Queries,
-  dialect: Dialect,
-  urls: readonly Url[],
-  found: Map<string, EndpointOfHead>,
-): Promise<void> {
-  const key = { entity_id: 'u.entity_id', post_url: 'u.post_url', removed_ms: '0' };
-  const rows = await endpointColumns.all(
-    queries,
-    `with urls (entity_id, post_url) as (values ${valuesList(urls.length, 2, 0, [dialect.uuid, 'text'])})
-     select ${endpointColumns.list} from urls u ${dialect.lookUp('cross join', 'endpoints', 'e', key)}`,
-    urls.flatMap(({ entityId, postUrl }): SqlValue[] => [entityKey(dialect, entityId), postUrl]),
-  );
-  const byKey = new Map(rows.map((row) => [`${dialect.hexOf(row.entity)} ${row.postUrl}`, row]));
-  for (const url of urls) {
-    const row = byKey.get(`${dialect.hexOf(entityKey(dialect, url.entityId))} ${url.postUrl}`);
-    if (row === undefined) continue;
-    const { no, pausedAtMs, ordering, rateLimit } = row;
-    found.set(urlKey(url), { no, isPaused: pausedAtMs !== null, ordering, rateLimit });
-  }
 }
 
 export type HeadMark = HeadKey & { readonly isFailing: boolean };
@@ -420,7 +246,7 @@ export async function markHeads(db: Database, marks: readonly HeadMark[]): Promi
   for (const some of byEntity(dialect, marks)) {
     await db.transaction(async (queries) => {
       const nowMs = await planForClaims(queries, dialect);
-      for (const chunk of chunks(some.toSorted(byKey))) {
+      for (const chunk of chunks(some.toSorted(byHeadKey))) {
         const values = chunk.flatMap(({ entityId, webhookNo, isFailing }): SqlValue[] => [
           entityKey(dialect, entityId),
           webhookNo,

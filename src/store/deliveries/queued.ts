@@ -4,7 +4,8 @@ import { takeNumbers } from '../endpoints/sequences.ts';
 import type { Claimed } from './claim/claimed.ts';
 import { leaseSeconds } from './claim/leases.ts';
 import { CountChanges } from './counts/counts.ts';
-import { requireUnchangedHeads, type Wake, wakeHeads } from './heads.ts';
+import { requireUnchangedHeads } from './head-locks.ts';
+import { type Wake, wakeHeads } from './heads.ts';
 import type { Place, Promotion } from './order/order-keys.ts';
 
 /** Deliveries as they enter the queue. */

@@ -6,7 +6,8 @@ import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { entityKey } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
-import { makeHeads, urlKey } from './heads.ts';
+import { urlKey } from './head-endpoints.ts';
+import { makeHeads } from './heads.ts';
 import { type AttemptRecord, insertAttempts } from './record/attempt-log.ts';
 import { STATUS_CODES } from './states.ts';
 

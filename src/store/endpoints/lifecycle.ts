@@ -1,7 +1,8 @@
 import { readNowMs } from '../database/clock.ts';
 import type { Dialect, Queries } from '../database/database.ts';
 import { Columns, chunks, entityKey, integer, Parameters } from '../database/sql.ts';
-import { type EndpointOfHead, ensureEndpoints, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
+import { type EndpointOfHead, ensureEndpoints, urlKey } from '../deliveries/head-endpoints.ts';
+import { type HeadTarget, makeHeads } from '../deliveries/heads.ts';
 import { webhookTable } from '../tables.ts';
 
 /**

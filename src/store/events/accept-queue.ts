@@ -4,7 +4,7 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
-import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/heads.ts';
+import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/head-locks.ts';
 import { eventNumbers } from '../new-id.ts';
 import { Turns } from '../turns.ts';
 import { acceptEvents } from './accept.ts';

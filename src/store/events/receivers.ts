@@ -11,7 +11,8 @@ import {
   textByRows,
   valuesList,
 } from '../database/sql.ts';
-import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
+import { type EndpointOfHead, urlKey } from '../deliveries/head-endpoints.ts';
+import { type HeadTarget, makeHeads } from '../deliveries/heads.ts';
 import { REVISION } from '../tables.ts';
 import { type AcceptanceRun, cellKey, isSameCell, type NewEvent, type Receiver } from './acceptance.ts';
 

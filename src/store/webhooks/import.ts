@@ -13,7 +13,7 @@ import {
 } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, readInteger, text, valuesList } from '../database/sql.ts';
-import { repeatIfHeadChanged } from '../deliveries/heads.ts';
+import { repeatIfHeadChanged } from '../deliveries/head-locks.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { importSettings, type NumberedEndpoint, type StoredEndpoints } from '../endpoints/transfer.ts';
 import { newId } from '../new-id.ts';

@@ -12,7 +12,8 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
-import { HeadChangedError, lockHeads, wakeHeads } from '../heads.ts';
+import { HeadChangedError, lockHeads } from '../head-locks.ts';
+import { wakeHeads } from '../heads.ts';
 import { retractionHeadNo, webhookOfHead } from '../retraction-heads.ts';
 import { drawTurns, lockKeys, lockRows, orderKeyOf, type Scope, settleKeys } from './order-keys.ts';
 

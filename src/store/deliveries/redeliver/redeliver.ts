@@ -16,7 +16,8 @@ import {
 } from '../../database/sql.ts';
 import { RETRACTED_BY_ID } from '../../events/read.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
-import { BLOCKED, repeatIfHeadChanged, requireUnchangedHeads, wakeHeads } from '../heads.ts';
+import { repeatIfHeadChanged, requireUnchangedHeads } from '../head-locks.ts';
+import { BLOCKED, wakeHeads } from '../heads.ts';
 import { settleKeys } from '../order/order-keys.ts';
 import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type Database, StoreUnavailableError } from '../../../../src/store/database/database.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
-import { HeadChangedError } from '../../../../src/store/deliveries/heads.ts';
+import { HeadChangedError } from '../../../../src/store/deliveries/head-locks.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { moveWebhook } from '../../../../src/store/webhooks/change.ts';
 import { importBatch } from '../../../../src/store/webhooks/import.ts';

@@ -3,7 +3,7 @@ import { RETRACTION } from '../../../../src/domain/event-kinds.ts';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
-import { repeatIfHeadChanged } from '../../../../src/store/deliveries/heads.ts';
+import { repeatIfHeadChanged } from '../../../../src/store/deliveries/head-locks.ts';
 import { changeMatching, moveWebhook } from '../../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
 import { accept, claim, HOOK, letPass, newEvent } from '../../../support/deliveries.ts';
