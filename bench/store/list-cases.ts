@@ -1,7 +1,8 @@
 import type { Database } from '../../src/store/database/database.ts';
 import { chunks, subjectKey } from '../../src/store/database/sql.ts';
 import { newId } from '../../src/store/new-id.ts';
-import { entityTable, webhookCountTable } from '../../src/store/tables.ts';
+import { webhookCountTable } from '../../src/store/tables.ts';
+import { entityTable } from '../../src/store/tenants/tables.ts';
 import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { TEST_CHANGE } from '../../test/support/api.ts';
 import { type DeliverySeed, seedDeliveryRows } from '../../test/support/delivery-rows.ts';

@@ -1,73 +1,11 @@
 import type { Config } from '../config.ts';
-import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
-import { KEY_PREFIX, type Permission } from '../domain/keys/api-keys.ts';
-import { constant, integer, json, list, nullable, Table, text, uuid } from './database/sql.ts';
+import { integer, nullable, Table, text, uuid } from './database/sql.ts';
 
 /**
- * Every table with its columns, each under the name that the code uses; `chain/tables.ts` declares the tables of networks.
- * The migrations say what a column is for. Dates of the API are Unix seconds. Tables of events and deliveries have the
- * entity's key of 16 bytes (`entity`), the others its id as text (`entityId`).
+ * Tables with their columns, each under the name that the code uses; the folders `tenants`, `deliveries` and `chain`
+ * declare their own. The migrations say what a column is for. Dates of the API are Unix seconds. Tables of events and
+ * deliveries have the entity's key of 16 bytes (`entity`), the others its id as text (`entityId`).
  */
-
-export const entityTable = new Table('entities', {
-  entityId: text('id'),
-  name: text('name'),
-  revision: integer('revision'),
-  webhooksDatedAt: integer('webhooks_dated_at'),
-  dateCreated: integer('created_at'),
-  noticeUrl: nullable(text('notice_url')),
-});
-
-/** Revisions of one second stay apart up to this many, which keeps the number exact beyond the year 2200. */
-const REVISIONS_PER_SECOND = 2 ** 20;
-
-/**
- * The revision that caches compare: it differs after every write to the entity's webhooks or secrets. With the second of
- * the write, because after a failover to a replica that had not received the last writes, the count goes back and reaches
- * the same numbers again. Always compare for equality.
- */
-export const REVISION = `(webhooks_dated_at * ${REVISIONS_PER_SECOND} + revision % ${REVISIONS_PER_SECOND})`;
-
-export const apiKeyTable = new Table('api_keys', {
-  keyId: text('id'),
-  entityId: text('entity_id'),
-  keyHash: text('key_hash'),
-  name: text('name'),
-  prefix: constant(KEY_PREFIX),
-  lastFour: text('last_four'),
-  permissions: list<Permission>('permissions'),
-  dateCreated: integer('created_at'),
-  dateExpires: nullable(integer('expires_at')),
-  dateRevoked: nullable(integer('revoked_at')),
-  dateLastUsed: nullable(integer('last_used_at')),
-});
-
-export const auditTable = new Table('audit', {
-  entityId: text('entity_id'),
-  auditId: text('id'),
-  actor: text('actor'),
-  action: text<AuditAction>('action'),
-  target: text('target'),
-  before: nullable(json('before', auditFieldsSchema)),
-  after: nullable(json('after', auditFieldsSchema)),
-  dateCreated: integer('created_at'),
-});
-
-export const secretTable = new Table('signing_secrets', {
-  entityId: text('entity_id'),
-  secretId: text('id'),
-  sealed: text('sealed'),
-  dateCreated: integer('created_at'),
-  dateExpires: nullable(integer('expires_at')),
-});
-
-export const signingKeyTable = new Table('signing_keys', {
-  entityId: text('entity_id'),
-  publicKey: text('public_key'),
-  sealed: text('sealed'),
-  dateCreated: integer('created_at'),
-  dateExpires: nullable(integer('expires_at')),
-});
 
 export const endpointSecretTable = new Table('endpoint_secrets', {
   entityId: text('entity_id'),
@@ -188,64 +126,6 @@ export const endpointAlertTable = new Table('endpoint_alerts', {
   generation: integer('generation'),
 });
 
-export const headTable = new Table('queue_heads', {
-  entity: uuid('entity_id'),
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  networkId: integer('network_id'),
-  nextDueMs: integer('next_due_ms'),
-  lookFromMs: integer('look_from_ms'),
-  fullLookMs: integer('full_look_ms'),
-  writeCount: integer('write_count'),
-  failingSinceMs: nullable(integer('failing_since_ms')),
-  generation: integer('generation'),
-  blocked: integer('blocked'),
-  idle: integer('idle'),
-  ordering: integer('ordering'),
-  webhookId: text('webhook_id'),
-  event: text('event'),
-  destination: text('destination'),
-  postUrl: text('post_url'),
-});
-
-export const queueTable = new Table('queue', {
-  entity: uuid('entity_id'),
-  id: uuid('id'),
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  createdAtMs: integer('created_at_ms'),
-  dueMs: integer('due_ms'),
-  leaseMs: integer('lease_ms'),
-  scheduledMs: nullable(integer('scheduled_ms')),
-  endedAtMs: nullable(integer('ended_at_ms')),
-  sequence: nullable(integer('sequence')),
-  sentToNo: nullable(integer('sent_to_no')),
-  redeliveryId: nullable(uuid('redelivery_id')),
-  orderKey: nullable(uuid('order_key')),
-  turn: nullable(integer('turn')),
-  agreementHash: nullable(uuid('agreement_hash')),
-  paymentHash: nullable(uuid('payment_hash')),
-  supersededBy: nullable(uuid('superseded_by')),
-  generation: nullable(integer('generation')),
-  token: integer('token'),
-  attempts: integer('attempts'),
-  steps: integer('steps'),
-  redeliver: integer('redeliver'),
-  recorded: nullable(integer('recorded')),
-  mayBeReceived: integer('may_be_received'),
-  leaseS: integer('lease_s'),
-  test: nullable(integer('test')),
-  statusCode: nullable(integer('status_code')),
-  error: nullable(text('error')),
-  trace: nullable(text('trace')),
-});
-
-export const orderKeyTable = new Table('order_keys', {
-  entity: uuid('entity_id'),
-  key: uuid('order_key'),
-  nextTurn: integer('next_turn'),
-});
-
 export const eventTable = new Table('events', {
   entity: uuid('entity_id'),
   no: uuid('no'),
@@ -310,77 +190,6 @@ export const supersedableTable = new Table('supersedable', {
   entity: uuid('entity_id'),
   subject: uuid('subject'),
   eventNo: uuid('event_no'),
-});
-
-export const deliveryTable = new Table('deliveries', {
-  entity: uuid('entity_id'),
-  id: uuid('id'),
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  createdAtMs: integer('created_at_ms'),
-  endedAtMs: nullable(integer('ended_at_ms')),
-  startedAtMs: nullable(integer('started_at_ms')),
-  sequence: nullable(integer('sequence')),
-  sentToNo: nullable(integer('sent_to_no')),
-  redeliveryId: nullable(uuid('redelivery_id')),
-  supersededBy: nullable(uuid('superseded_by')),
-  durationMs: nullable(integer('duration_ms')),
-  attempts: integer('attempts'),
-  status: integer('status'),
-  statusCode: nullable(integer('status_code')),
-  test: nullable(integer('test')),
-  mayBeReceived: nullable(integer('may_be_received')),
-  error: nullable(text('error')),
-  response: nullable(text('response')),
-});
-
-export const attemptTable = new Table('attempts', {
-  entity: uuid('entity_id'),
-  deliveryId: uuid('delivery_id'),
-  startedAtMs: integer('started_at_ms'),
-  durationMs: integer('duration_ms'),
-  attempt: integer('attempt'),
-  statusCode: nullable(integer('status_code')),
-  kind: text('kind'),
-  postUrl: text('post_url'),
-  error: nullable(text('error')),
-  response: nullable(text('response')),
-  responseHeaders: nullable(text('response_headers')),
-});
-
-export const redeliveryTable = new Table('redeliveries', {
-  entityId: text('entity_id'),
-  redeliveryId: text('id'),
-  filter: text('filter'),
-  total: integer('total'),
-  seen: integer('seen'),
-  queued: integer('queued'),
-  untilMs: integer('until_ms'),
-  actor: text('actor'),
-  dateCreated: integer('created_at'),
-  dateFinished: nullable(integer('finished_at')),
-});
-
-export const queueCountTable = new Table('queue_counts', {
-  entity: uuid('entity_id'),
-  webhookNo: integer('webhook_no'),
-  storedBytes: integer('stored_bytes'),
-  shard: integer('shard'),
-  waiting: integer('waiting'),
-  retrying: integer('retrying'),
-  undelivered: integer('undelivered'),
-});
-
-export const deliveryCountTable = new Table('delivery_counts', {
-  entity: uuid('entity_id'),
-  webhookNo: integer('webhook_no'),
-  bucket: integer('bucket'),
-  shard: integer('shard'),
-  created: integer('created'),
-  delivered: integer('delivered'),
-  failed: integer('failed'),
-  cancelled: integer('cancelled'),
-  superseded: integer('superseded'),
 });
 
 export const eventCountTable = new Table('event_counts', {

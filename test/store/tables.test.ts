@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test';
 import * as chainTables from '../../src/store/chain/tables.ts';
 import { Table } from '../../src/store/database/sql.ts';
+import * as deliveryTables from '../../src/store/deliveries/tables.ts';
 import * as tables from '../../src/store/tables.ts';
+import * as tenantTables from '../../src/store/tenants/tables.ts';
 import { onEveryEngine } from '../support/stores.ts';
 
-const declared = Object.values({ ...tables, ...chainTables }).filter((value) => value instanceof Table);
+const modules = { ...tables, ...chainTables, ...deliveryTables, ...tenantTables };
+const declared = Object.values(modules).filter((value) => value instanceof Table);
 
 const COLUMNS = {
   sqlite: `select m.name as "table", c.name, c."notnull" as required from sqlite_master m join pragma_table_info(m.name) c

@@ -13,7 +13,7 @@ import type { Votes } from '../../domain/chain/witnesses.ts';
 import { parseDecimal } from '../../domain/payload-filter/decimal.ts';
 import type { Dialect, Queries, SqlValue } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
-import { entityTable } from '../tables.ts';
+import { entityTable } from '../tenants/tables.ts';
 import { finalEntry, historyOf, withEntry } from './fact-history.ts';
 import { factTable } from './tables.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../database/sql.ts';
 import { type EndpointOfHead, urlKey } from '../deliveries/head-endpoints.ts';
 import { type HeadTarget, makeHeads } from '../deliveries/heads.ts';
-import { REVISION } from '../tables.ts';
+import { REVISION } from '../tenants/tables.ts';
 import { type AcceptanceRun, cellKey, isSameCell, type NewEvent, type Receiver } from './acceptance.ts';
 
 /** The webhooks that an event goes to, each with the head of its queue. */

@@ -4,8 +4,8 @@ import { type Database, longReadsOf, type Queries } from '../database/database.t
 import { Parameters } from '../database/sql.ts';
 import { readPage } from '../list/page.ts';
 import { newId, randomBytes } from '../new-id.ts';
-import { apiKeyTable } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';
+import { apiKeyTable } from './tables.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
 

@@ -3,7 +3,7 @@ import { type Database, longReadsOf, type Queries } from '../database/database.t
 import { Parameters } from '../database/sql.ts';
 import { readPage } from '../list/page.ts';
 import { newId } from '../new-id.ts';
-import { auditTable } from '../tables.ts';
+import { auditTable } from './tables.ts';
 
 /** The actor of a change and its time: every function that changes anything takes one. */
 export type Change = { actor: string; nowS: number };

@@ -3,10 +3,10 @@ import type { Database, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, text } from '../database/sql.ts';
 import { readPage } from '../list/page.ts';
 import { newId } from '../new-id.ts';
-import { entityTable, REVISION } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { SecretBox } from './secret-box.ts';
 import { createSigningKeys } from './secrets.ts';
+import { entityTable, REVISION } from './tables.ts';
 
 /** With its first signing secret and key pair, so that requests can be signed from the start. */
 export async function createEntity(queries: Queries, box: SecretBox, name: string, change: Change): Promise<Entity> {

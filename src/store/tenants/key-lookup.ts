@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import { Columns, chunks, integer, text } from '../database/sql.ts';
-import { REVISION } from '../tables.ts';
+import { REVISION } from './tables.ts';
 
 /** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
 export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };

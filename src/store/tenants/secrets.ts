@@ -6,7 +6,6 @@ import { rekeyCertificates } from '../endpoints/certificates/certificates.ts';
 import { rekeyHeaders } from '../endpoints/request-headers.ts';
 import { rekeySessions } from '../listen/sessions.ts';
 import { newId, randomBytes } from '../new-id.ts';
-import { secretTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { SecretBox } from './secret-box.ts';
@@ -19,6 +18,7 @@ import {
   readPublicKeys,
   rekeySigningKeys,
 } from './signing-keys.ts';
+import { secretTable } from './tables.ts';
 
 const NEW_SECRET = secretTable.insertion(['entityId', 'secretId', 'sealed', 'dateCreated']);
 

@@ -3,10 +3,10 @@ import { DomainError } from '../../domain/errors.ts';
 import { keyIdOf, makeSigningKey, publicKeyOf } from '../../domain/signing.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { randomBytes } from '../new-id.ts';
-import { signingKeyTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
 import { type Change, recordChange } from './audit.ts';
 import { type SecretBox, SecretKeyError } from './secret-box.ts';
+import { signingKeyTable } from './tables.ts';
 
 /** The Ed25519 key pairs of an entity. The private half is sealed; the public half is published (`/keys/…/jwks.json`). */
 

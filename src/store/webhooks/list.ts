@@ -2,7 +2,8 @@ import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery }
 import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
 import { readWindow, windowOf } from '../list/page.ts';
-import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
+import { webhookCountTable, webhookTable } from '../tables.ts';
+import { REVISION } from '../tenants/tables.ts';
 
 /**
  * The list operation. The total comes from the counters, so that nothing is read past the end. A page is read along the index of

@@ -13,7 +13,7 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
-import { REVISION } from '../../tables.ts';
+import { REVISION } from '../../tenants/tables.ts';
 import { statusOfCode } from '../states.ts';
 import type { Head } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';

@@ -4,9 +4,9 @@ import type { Queries } from '../../database/database.ts';
 import { chunks, Parameters, readInteger } from '../../database/sql.ts';
 import { type Buckets, countByBuckets, findInBuckets } from '../../list/buckets.ts';
 import type { Window } from '../../list/page.ts';
-import { deliveryCountTable } from '../../tables.ts';
 import { ENTITY_BUCKET_MS, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
 import { STATUS_CODES } from '../states.ts';
+import { deliveryCountTable } from '../tables.ts';
 import type { Scope } from './scope.ts';
 import {
   FEW_WEBHOOKS,

@@ -2,7 +2,7 @@ import type { SuspendReason } from '../../../domain/attempt.ts';
 import { endpointId } from '../../../domain/ids.ts';
 import type { Queries } from '../../database/database.ts';
 import { Columns, integer, nullable, text } from '../../database/sql.ts';
-import { apiKeyTable, auditTable } from '../../tables.ts';
+import { apiKeyTable, auditTable } from '../../tenants/tables.ts';
 
 /** Who or what holds deliveries. */
 
