@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { exactText, pagingFields } from './list-query.ts';
+import { count } from './values.ts';
 
 /** The entities that an operator should look at. */
-
-const count = z.int().min(0);
 
 const exampleAttention = {
   entityId: 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',

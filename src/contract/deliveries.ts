@@ -4,14 +4,12 @@ import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { summarySchema } from './deliveries/summary.ts';
 import { waitsForSchema } from './deliveries/waits-for.ts';
 import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, textOf, wholeNumber } from './list-query.ts';
+import { count, date } from './values.ts';
 
 /** Accepted events and their deliveries, as the API shows them. */
 
 /** More than any retry schedule has. It bounds the response for a delivery that was redelivered very often. */
 export const MAX_ATTEMPTS_SHOWN = 200;
-
-const count = z.int().min(0);
-const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
 
 const exampleBody = '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}';
 

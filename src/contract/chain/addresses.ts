@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { exactText, pagingFields } from '../list-query.ts';
+import { count } from '../values.ts';
 
 /** The address book of a source, as the API takes and shows it. */
 
@@ -69,8 +70,6 @@ export const removeAddressesSchema = z
     ofObject,
   )
   .meta({ id: 'RemovedAddresses', example: { addresses: [EXAMPLE_ADDRESS] } });
-
-const count = z.int().min(0);
 
 export const addressChangeSchema = z
   .strictObject({

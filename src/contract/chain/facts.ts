@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { deliverySchema } from '../deliveries.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
+import { count, date } from '../values.ts';
 
 /** Facts: payments and agreements in transactions, with their state. */
 
@@ -12,8 +13,6 @@ export const MAX_HISTORY_SHOWN = 100;
 export const MAX_FACT_EVENTS_SHOWN = 50;
 export const MAX_DELIVERIES_SHOWN = 100;
 
-const count = z.int().min(0);
-const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
 const state = z.enum(FACT_STATES).meta({
   description:
     '`waiting`: a posted event is held until its transaction is in a block. `seen`: its block is canonical. `lost`: its ' +

@@ -3,6 +3,7 @@ import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { INVOICE_MATCHES, INVOICE_STATES } from '../../domain/chain/invoices/invoice-state.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
+import { count, date } from '../values.ts';
 import { EXAMPLE_ADDRESS, EXAMPLE_TOKEN } from './new-invoice.ts';
 import { examplePayment, paymentSchema } from './payments.ts';
 
@@ -17,8 +18,6 @@ export const MAX_BATCH_INVOICE_BYTES = 4 * 1024 * 1024;
 /** The payments of an invoice that the API shows. */
 export const MAX_INVOICE_PAYMENTS = 50;
 
-const count = z.int().min(0);
-const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
 const nullableText = (description: string) => z.string().nullable().meta({ description });
 const amount = (description: string) => z.string().meta({ description });
 

@@ -3,6 +3,7 @@ import { MAX_WEBHOOKS_SHOWN } from '../../domain/chain/payments.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
 import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
+import { count, date } from '../values.ts';
 import { factEventSchema, MAX_FACT_EVENTS_SHOWN } from './facts.ts';
 
 /** Payments: transfers that a network reported, or that a sender announced by their transaction. */
@@ -36,8 +37,6 @@ export const TIMELINE_STEPS = [
 export const MAX_PAYMENTS_COUNTED = 10_000;
 export const MAX_TIMELINE_SHOWN = 200;
 
-const count = z.int().min(0);
-const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
 const text = (description: string) => z.string().nullable().meta({ description });
 
 const waitsForSchema = z.strictObject({

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { PRESETS } from '../../domain/chain/source-definition.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
+import { count } from '../values.ts';
 
 /** Sources as the API shows them. */
 
 const SOURCE_STATES = ['live', 'catching_up', 'paused'] as const;
-
-const count = z.int().min(0);
 
 const exampleSource = {
   sourceId: 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { pagingFields } from '../list-query.ts';
+import { count } from '../values.ts';
 
 /** The webhooks of one endpoint, with their state. */
-
-const count = z.int().min(0);
 
 const exampleWebhook = {
   webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',

@@ -11,11 +11,10 @@ import {
 import { ENDPOINT_STATES, ORDERINGS, SECRET_SOURCES } from '../../domain/endpoints/settings.ts';
 import { exactText, oneOf, pagingFields } from '../list-query.ts';
 import { MAX_SECRETS_IN_FORCE, signingSecretSchema } from '../secrets.ts';
+import { count } from '../values.ts';
 
 const MAX_ENDPOINT_NAME_LENGTH = 100;
 const MAX_RATE_LIMIT = 10_000;
-
-const count = z.int().min(0);
 
 export const shownCertificateSchema = z
   .strictObject({
