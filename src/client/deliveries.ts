@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { redeliverQuerySchema, redeliverySchema } from '../contract/deliveries/redelivery.ts';
 import type { summarySchema } from '../contract/deliveries/summary.ts';
 import type { waitsForSchema } from '../contract/deliveries/waits-for.ts';
 import type {
@@ -9,8 +10,6 @@ import type {
   deliveryListQuerySchema,
   deliveryListSchema,
   deliverySchema,
-  redeliverQuerySchema,
-  redeliverySchema,
 } from '../contract/deliveries.ts';
 import { allPages } from './pages.ts';
 import type { Match, Query } from './schema-types.ts';

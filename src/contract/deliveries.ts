@@ -1,91 +1,15 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
-import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { summarySchema } from './deliveries/summary.ts';
 import { waitsForSchema } from './deliveries/waits-for.ts';
-import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, textOf, wholeNumber } from './list-query.ts';
+import { eventFilters, exampleBody, retractedBy } from './events/accepted-event.ts';
+import { exactText, oneOf, pagingFields, textOf } from './list-query.ts';
 import { count, date } from './values.ts';
 
-/** Accepted events and their deliveries, as the API shows them. */
+/** Deliveries of accepted events, as the API shows them. */
 
 /** More than any retry schedule has. It bounds the response for a delivery that was redelivered very often. */
 export const MAX_ATTEMPTS_SHOWN = 200;
-
-const exampleBody = '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}';
-
-const eventExample = {
-  eventId: 'transfer-8412-finalized',
-  event: 'TransferFinalized',
-  networkId: 8453,
-  body: exampleBody,
-  dateCreated: 1763168400,
-  deliveries: 2,
-  matched: true,
-  retractedBy: null,
-};
-
-const retractedBy = z.string().nullable().meta({
-  description: 'Event that retracted this one. Null if it was not retracted.',
-});
-
-export const eventSchema = z
-  .strictObject({
-    eventId: z.string().meta({ description: 'Unique identifier of the event within the entity.' }),
-    event: z.string().meta({ description: 'Event kind.' }),
-    networkId: z.int().meta({ description: 'Network of the event.' }),
-    body: z.string().meta({ description: 'The payload, byte for byte as it was received.' }),
-    dateCreated: date('When the event was accepted'),
-    deliveries: count.meta({ description: 'Number of webhooks that matched the event.' }),
-    matched: z.boolean().meta({
-      description:
-        'False for an event that reached no webhook. True also for one that has no deliveries and needs none, or none ' +
-        'yet: it was superseded, it is a retraction, or its deliveries are still to come.',
-    }),
-    retractedBy,
-  })
-  .meta({ id: 'Event', description: 'An accepted event.', example: eventExample });
-
-export type Event = z.output<typeof eventSchema>;
-
-export const eventListSchema = z
-  .strictObject({ totalResults: count, events: z.array(eventSchema) })
-  .meta({ id: 'EventList', example: { totalResults: 1, events: [eventExample] } });
-
-const dateFilters = {
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
-    description: 'Only created at or after this time, in Unix seconds.',
-  }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only created before this time, in Unix seconds.' }),
-};
-
-const eventFilters = {
-  eventId: exactText({ description: 'Only for the event with this identifier.' }),
-  event: eventFilter({ description: 'Only for this event kind.' }),
-  networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only for this network.' }),
-  transactionHash: exactText({
-    description: 'Only for payments of this transaction; the newest 100 events are found. Case does not matter.',
-  }),
-  ...dateFilters,
-};
-
-const matched = oneOf(['true', 'false'], {
-  description:
-    '`false`: only events that reached no webhook. An event that was superseded, a retraction, and an event whose ' +
-    'deliveries are still to come are not among these. `true`: all others.',
-});
-
-export const eventListQuerySchema = z.strictObject({
-  ...eventFilters,
-  matched,
-  q: textOf(1, 256, {
-    description:
-      'Only what this text names: the exact id of an event, a transfer or an agreement. Of an agreement, the newest 100 ' +
-      'events are found.',
-    example: 'trf_8412',
-  }),
-  ...pagingFields(['dateCreated']),
-});
-export type EventListQuery = z.output<typeof eventListQuerySchema>;
 
 const deliveryFields = {
   deliveryId: z.string().meta({
@@ -264,7 +188,7 @@ export const deliveryListSchema = z
   .meta({ id: 'DeliveryList', example: { totalResults: 1, deliveries: [deliveryExample], searched: null } });
 export type DeliveryList = z.output<typeof deliveryListSchema>;
 
-const deliveryFilters = {
+export const deliveryFilters = {
   ...eventFilters,
   webhookId: exactText({ description: 'Only deliveries to this webhook.' }),
   endpointId: exactText({ description: 'Only deliveries to webhooks that have the URL of this endpoint now.' }),
@@ -329,74 +253,3 @@ export const deliveryCountsSchema = z
     },
   });
 export type DeliveryCounts = z.output<typeof deliveryCountsSchema>;
-
-/** The filters of a list as values, as a bulk redelivery stores them. */
-export const deliveryFilterSchema = z.strictObject({
-  eventId: z.string().optional(),
-  event: z.string().optional(),
-  networkId: z.int().optional(),
-  transactionHash: z.string().optional(),
-  since: z.int().optional(),
-  until: z.int().optional(),
-  webhookId: z.string().optional(),
-  endpointId: z.string().optional(),
-  status: z.enum(DELIVERY_STATUSES).optional(),
-  q: z.string().optional(),
-});
-
-export type DeliveryFilter = z.output<typeof deliveryFilterSchema>;
-const FILTER_NAMES = deliveryFilterSchema.keyof().options;
-
-/** At least one filter is required, so that no request redelivers everything by mistake. */
-export const redeliverQuerySchema = z
-  .strictObject({
-    ...deliveryFilters,
-    dryRun: oneOfOr('false', ['true', 'false'], {
-      description: '`true` only counts the deliveries that would be sent again.',
-    }),
-  })
-  .refine((query) => FILTER_NAMES.some((name) => query[name] !== undefined), {
-    path: [FILTER_NAMES.join(', ')],
-    error: 'give at least one of these filters, so that nothing is sent again by mistake',
-    when: () => true,
-  });
-
-export const redeliverySchema = z
-  .strictObject({
-    redeliveryId: z.string().meta({ description: 'Unique identifier of the bulk redelivery.' }),
-    status: z
-      .enum(['running', 'finished'])
-      .meta({ description: '`finished` once every matching delivery was queued or skipped.' }),
-    totalResults: count.meta({ description: 'Deliveries that matched when the redelivery started.' }),
-    queued: count.meta({ description: 'Deliveries that were put into the queue of their destination.' }),
-    skipped: count.meta({
-      description: 'Deliveries whose webhook is deleted or suspended, or whose event was retracted.',
-    }),
-    sent: count.meta({ description: 'Queued deliveries that have been sent again.' }),
-    delivered: count.meta({ description: 'Queued deliveries that have succeeded: their last attempt did.' }),
-    failed: count.meta({
-      description: 'Queued deliveries whose last attempt failed and that have none to come, or that were cancelled.',
-    }),
-    waiting: count.meta({ description: 'Queued deliveries with an attempt to come.' }),
-    dateCreated: date('When the redelivery was requested'),
-    dateFinished: date('When it finished; null while it is running').nullable(),
-  })
-  .meta({
-    id: 'Redelivery',
-    description: 'The progress of a bulk redelivery.',
-    example: {
-      redeliveryId: 'rdl_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-      status: 'running',
-      totalResults: 1200,
-      queued: 500,
-      skipped: 0,
-      sent: 320,
-      delivered: 318,
-      failed: 2,
-      waiting: 180,
-      dateCreated: 1763168400,
-      dateFinished: null,
-    },
-  });
-
-export type Redelivery = z.output<typeof redeliverySchema>;

@@ -1,4 +1,5 @@
-import type { Delivery, DeliveryListQuery, Event, EventListQuery } from '../../src/contract/deliveries.ts';
+import type { Delivery, DeliveryListQuery } from '../../src/contract/deliveries.ts';
+import type { Event, EventListQuery } from '../../src/contract/events/accepted-event.ts';
 import type { DeliveryKind, DeliveryStatus } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { seedDeliveries, seedEvents } from './seed-deliveries.ts';

@@ -1,4 +1,5 @@
 import { type Config, sentEvents } from '../../config.ts';
+import { redeliverQuerySchema, redeliverySchema } from '../../contract/deliveries/redelivery.ts';
 import {
   deliveryCountsQuerySchema,
   deliveryCountsSchema,
@@ -6,8 +7,6 @@ import {
   deliveryListQuerySchema,
   deliveryListSchema,
   deliverySchema,
-  redeliverQuerySchema,
-  redeliverySchema,
   withoutDetail,
 } from '../../contract/deliveries.ts';
 import { withKnownEvents } from '../../contract/list-query.ts';

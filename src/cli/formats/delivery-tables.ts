@@ -1,6 +1,7 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
+import type { Redelivery } from '../../contract/deliveries/redelivery.ts';
 import { waitsForText } from '../../contract/deliveries/waits-for-text.ts';
-import type { Delivery, DeliveryCounts, DeliveryDetail, DeliveryList, Redelivery } from '../../contract/deliveries.ts';
+import type { Delivery, DeliveryCounts, DeliveryDetail, DeliveryList } from '../../contract/deliveries.ts';
 import { showCount } from '../../domain/errors.ts';
 import { paint, printable, printJson, printLine, showDate, showShortDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';

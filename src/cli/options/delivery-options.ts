@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { redeliverQuerySchema } from '../../contract/deliveries.ts';
+import { redeliverQuerySchema } from '../../contract/deliveries/redelivery.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { type OptionValues, parseOptions } from './list-options.ts';
 import { MOMENT, parseMoment } from './values.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { eventListQuerySchema } from '../../contract/deliveries.ts';
+import { eventListQuerySchema } from '../../contract/events/accepted-event.ts';
 import { sampleEvent } from '../../contract/events/samples.ts';
 import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { exactText, wholeNumber } from '../../contract/list-query.ts';

@@ -1,4 +1,4 @@
-import type { Redelivery } from '../../contract/deliveries.ts';
+import type { Redelivery } from '../../contract/deliveries/redelivery.ts';
 import { Progress } from './progress.ts';
 
 /** Each poll is a request to the server. */

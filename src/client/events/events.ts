@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { eventListQuerySchema, eventListSchema, eventSchema } from '../../contract/deliveries.ts';
+import type { eventListQuerySchema, eventListSchema, eventSchema } from '../../contract/events/accepted-event.ts';
 import type { acceptedSchema, batchResultsSchema } from '../../contract/events.ts';
 import { allPages } from '../pages.ts';
 import type { Query } from '../schema-types.ts';

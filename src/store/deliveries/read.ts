@@ -1,9 +1,9 @@
+import { type DeliveryFilter } from '../../contract/deliveries/redelivery.ts';
 import {
   type Attempt,
   type Delivery,
   type DeliveryCounts,
   type DeliveryDetail,
-  type DeliveryFilter,
   type DeliveryList,
   type DeliveryListQuery,
   MAX_ATTEMPTS_SHOWN,

@@ -1,4 +1,4 @@
-import type { Event, EventListQuery } from '../../contract/deliveries.ts';
+import type { Event, EventListQuery } from '../../contract/events/accepted-event.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { firstHexAt } from '../../domain/ids.ts';

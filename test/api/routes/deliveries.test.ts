@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
-import type { Delivery, DeliveryDetail, Redelivery } from '../../../src/contract/deliveries.ts';
-import {
-  type DeliveryList,
-  deliveryDetailSchema,
-  deliveryListSchema,
-  redeliverySchema,
-} from '../../../src/contract/deliveries.ts';
+import type { Redelivery } from '../../../src/contract/deliveries/redelivery.ts';
+import { redeliverySchema } from '../../../src/contract/deliveries/redelivery.ts';
+import type { Delivery, DeliveryDetail } from '../../../src/contract/deliveries.ts';
+import { type DeliveryList, deliveryDetailSchema, deliveryListSchema } from '../../../src/contract/deliveries.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { version } from '../../../src/version.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';

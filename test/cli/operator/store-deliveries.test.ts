@@ -1,10 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import {
-  deliveryDetailSchema,
-  deliveryListSchema,
-  deliverySchema,
-  redeliverySchema,
-} from '../../../src/contract/deliveries.ts';
+import { redeliverySchema } from '../../../src/contract/deliveries/redelivery.ts';
+import { deliveryDetailSchema, deliveryListSchema, deliverySchema } from '../../../src/contract/deliveries.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventListSchema } from '../../../src/contract/deliveries.ts';
+import { eventListSchema } from '../../../src/contract/events/accepted-event.ts';
 import { publicKeyListSchema, secretListSchema } from '../../../src/contract/secrets.ts';
 import { coverageSchema, webhookListSchema, webhookSchema } from '../../../src/contract/webhooks.ts';
 import { type CommandOutcome, commandLine, startCommand } from '../../support/command-line.ts';

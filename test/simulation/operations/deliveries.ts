@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
+import type { DeliveryFilter } from '../../../src/contract/deliveries/redelivery.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';

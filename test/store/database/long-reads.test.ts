@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { auditListQuerySchema } from '../../../src/contract/audit.ts';
-import { deliveryListQuerySchema, eventListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { deliveryListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { eventListQuerySchema } from '../../../src/contract/events/accepted-event.ts';
 import { webhookListQuerySchema } from '../../../src/contract/webhooks.ts';
 import type { Database, Reads } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';

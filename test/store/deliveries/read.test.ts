@@ -1,11 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import {
-  type DeliveryListQuery,
-  deliveryListQuerySchema,
-  type EventListQuery,
-  eventListQuerySchema,
-} from '../../../src/contract/deliveries.ts';
+import { type DeliveryListQuery, deliveryListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { type EventListQuery, eventListQuerySchema } from '../../../src/contract/events/accepted-event.ts';
 import { DELIVERY_STATUSES } from '../../../src/domain/attempt.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { type EventListQuery, eventListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { type EventListQuery, eventListQuerySchema } from '../../../src/contract/events/accepted-event.ts';
 import { webhookFinalityText } from '../../../src/domain/chain/finality-by-amount.ts';
 import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';

@@ -1,5 +1,5 @@
 import { type Config, sentEvents } from '../../../config.ts';
-import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/deliveries.ts';
+import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/events/accepted-event.ts';
 import { withKnownEvents } from '../../../contract/list-query.ts';
 import { Problem } from '../../../contract/problems.ts';
 import { listEvents, readEvent } from '../../../store/events/read.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import type { DeliveryFilter } from '../../../contract/deliveries/redelivery.ts';
 import { eventNumber, hexOfId } from '../../../domain/ids.ts';
 import { entityKeyPrefix } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';

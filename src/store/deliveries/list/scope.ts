@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import type { DeliveryFilter } from '../../../contract/deliveries/redelivery.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { endpointNo, firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
 import { findEventsOfTransaction } from '../../chain/event-facts.ts';

@@ -1,4 +1,4 @@
-import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../../contract/deliveries.ts';
+import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../../contract/deliveries/redelivery.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import { hexIn, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import type { DeliveryFilter } from '../../../contract/deliveries/redelivery.ts';
 import { type Database, type Dialect, longReadsOf, type Queries } from '../../database/database.ts';
 import { Columns, chunks, integer, Parameters, planForClaims } from '../../database/sql.ts';
 import { countScope } from '../list/count.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import type { DeliveryFilter } from '../../../contract/deliveries/redelivery.ts';
 import { firstHexAt } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf, uuid } from '../../database/sql.ts';

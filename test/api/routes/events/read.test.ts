@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
-import { eventListSchema, eventSchema } from '../../../../src/contract/deliveries.ts';
+import { eventListSchema, eventSchema } from '../../../../src/contract/events/accepted-event.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { addReceiver } from '../../../support/deliveries.ts';
 import { seedEventRows } from '../../../support/delivery-rows.ts';
