@@ -4,12 +4,12 @@ import {
   type NewSource,
   newSourceSchema,
   type SourcePreviewRequest,
-  type SourceRules,
   type SourceUpdateRequest,
   sourcePreviewSchema,
   sourceRecentSchema,
   sourceUpdateSchema,
 } from '../../../contract/chain/new-source.ts';
+import { type SourceRules } from '../../../contract/chain/source-definition.ts';
 import {
   sourceListQuerySchema,
   sourceListSchema,
