@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
-import { integer, nullable, Table, text, uuid } from './database/sql.ts';
+import { integer, nullable, text, uuid } from './database/sql.ts';
+import { Table } from './database/table.ts';
 
 /**
  * Tables with their columns, each under the name that the code uses; the folders `tenants`, `deliveries` and `chain`

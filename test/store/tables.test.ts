@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import * as chainTables from '../../src/store/chain/tables.ts';
-import { Table } from '../../src/store/database/sql.ts';
+import { Table } from '../../src/store/database/table.ts';
 import * as deliveryTables from '../../src/store/deliveries/tables.ts';
 import * as tables from '../../src/store/tables.ts';
 import * as tenantTables from '../../src/store/tenants/tables.ts';

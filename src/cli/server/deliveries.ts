@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Paybell } from '../../client/paybell.ts';
 import { tryFirst } from '../../client/trial.ts';
-import { type DeliveryFilter } from '../../contract/deliveries/redelivery.ts';
+import type { DeliveryFilter } from '../../contract/deliveries/redelivery.ts';
 import { deliveryCountsQuerySchema, deliveryListQuerySchema } from '../../contract/deliveries.ts';
 import {
   printDeliveries,

@@ -1,6 +1,7 @@
 import type { FactState } from '../../domain/chain/facts.ts';
 import type { InvoiceMatch } from '../../domain/chain/invoices/invoice-state.ts';
-import { integer, nullable, Table, text, uuid } from '../database/sql.ts';
+import { integer, nullable, text, uuid } from '../database/sql.ts';
+import { Table } from '../database/table.ts';
 import type { StallReason } from './network-store.ts';
 
 /** The tables of facts and networks, with their columns; the migration says what each is for. */

@@ -1,4 +1,4 @@
-import { type DeliveryFilter } from '../../contract/deliveries/redelivery.ts';
+import type { DeliveryFilter } from '../../contract/deliveries/redelivery.ts';
 import {
   type Attempt,
   type Delivery,

@@ -1,4 +1,5 @@
-import { integer, nullable, Table, text, uuid } from '../database/sql.ts';
+import { integer, nullable, text, uuid } from '../database/sql.ts';
+import { Table } from '../database/table.ts';
 
 /** The tables of the queue and of completed deliveries, with their counts; the migrations say what a column is for. */
 

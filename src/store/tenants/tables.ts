@@ -1,6 +1,7 @@
 import { type AuditAction, auditFieldsSchema } from '../../contract/audit.ts';
 import { KEY_PREFIX, type Permission } from '../../domain/keys/api-keys.ts';
-import { constant, integer, json, list, nullable, Table, text } from '../database/sql.ts';
+import { constant, integer, json, list, nullable, text } from '../database/sql.ts';
+import { Table } from '../database/table.ts';
 
 /** The tables of entities, their keys, their secrets and their audit log; the migrations say what a column is for. */
 

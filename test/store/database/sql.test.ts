@@ -12,9 +12,9 @@ import {
   readInteger,
   Parameters as SqlParameters,
   seconds,
-  Table,
   text,
 } from '../../../src/store/database/sql.ts';
+import { Table } from '../../../src/store/database/table.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 

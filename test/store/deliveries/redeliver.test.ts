@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { type DeliveryFilter } from '../../../src/contract/deliveries/redelivery.ts';
+import type { DeliveryFilter } from '../../../src/contract/deliveries/redelivery.ts';
 import { deliveryListQuerySchema } from '../../../src/contract/deliveries.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';

@@ -9,7 +9,7 @@ import {
   sourceRecentSchema,
   sourceUpdateSchema,
 } from '../../../contract/chain/new-source.ts';
-import { type SourceRules } from '../../../contract/chain/source-definition.ts';
+import type { SourceRules } from '../../../contract/chain/source-definition.ts';
 import {
   sourceListQuerySchema,
   sourceListSchema,
