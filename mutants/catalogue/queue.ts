@@ -13,9 +13,9 @@ export const queue: readonly Mutant[] = [
   {
     name: 'destination-never-forgotten',
     what: 'remembers every destination for ever',
-    file: 'delivery/queue/local-queue.ts',
-    find: 'if (this.#states.size <= MAX_REMEMBERED) return;',
-    replace: 'if (this.#states.size >= 0) return;',
+    file: 'delivery/queue/destination-state.ts',
+    find: 'if (states.size <= MAX_REMEMBERED) return [];',
+    replace: 'if (states.size >= 0) return [];',
     caughtBy: { file: 'delivery/queue/local-queue', test: 'that is forgotten among very many starts again as untried' },
   },
   {

@@ -1,12 +1,16 @@
 import { type DestinationKey, entityOfDestination, rateOf } from '../../domain/post-url.ts';
+import type { AttemptResult, HealthClass } from './destination-health.ts';
 import {
-  type AttemptResult,
-  DestinationHealth,
-  type DestinationLimit,
-  type HealthClass,
-} from './destination-health.ts';
+  allowedNow,
+  assertSums,
+  type DestinationState,
+  forgetIdle,
+  heldBy,
+  type Limit,
+  newState,
+  waitingIn,
+} from './destination-state.ts';
 import type { FleetShare } from './fleet-share.ts';
-import { Pace, type PaceShare } from './pace.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
 /**
@@ -32,11 +36,6 @@ import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.
 /** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
 const MAX_WAIT_MS = 1_000;
 
-/** A destination that is forgotten starts again with a window of one. */
-const MAX_REMEMBERED = 50_000;
-/** Many at a time, because each search also reads the destinations that hold deliveries. */
-const FORGOTTEN_AT_ONCE = 1_000;
-
 export type LocalQueueOptions<Delivery> = Capacity & {
   /** How many attempts one destination may have in flight, until `limitDestinations` says another number. */
   readonly destinationCap: number;
@@ -44,30 +43,8 @@ export type LocalQueueOptions<Delivery> = Capacity & {
   readonly nowMs?: () => number;
 };
 
-type Queued<Delivery> = { readonly delivery: Delivery; readonly sinceMs: number };
-
-type Limit = DestinationLimit & PaceShare;
-
-type State<Delivery> = {
-  readonly destination: DestinationKey;
-  readonly health: DestinationHealth;
-  /** Null without a rate limit. */
-  readonly pace: Pace | null;
-  readonly limit: Limit;
-  /** Shared by the destinations of an entity that hold anything. */
-  entity: EntityUse;
-  reserved: number;
-  queue: Queued<Delivery>[];
-  inFlight: number;
-  slots: number;
-  pausedUntilMs: number;
-  /** As `SlotShares` has counted it: how many deliveries beyond the slots, and slots of which class. */
-  countedQueued: number;
-  countedClass: HealthClass;
-};
-
 export class LocalQueue<Delivery extends { readonly destination: DestinationKey }> {
-  readonly #states = new Map<DestinationKey, State<Delivery>>();
+  readonly #states = new Map<DestinationKey, DestinationState<Delivery>>();
   /** Entities that hold at least one slot. */
   readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
@@ -170,7 +147,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
       state.health.resume(this.#nowMs());
     }
     let reserved = 0;
-    const allowed = Math.min(most, this.#allowedNow(state));
+    const allowed = Math.min(most, allowedNow(state, this.#nowMs));
     while (reserved < allowed && this.#reserveOne(state)) reserved++;
     if (isIdle && reserved > 0) this.#entities.set(entityId, state.entity);
     if (known === undefined && reserved > 0) this.#remember(state);
@@ -250,13 +227,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     if (totals !== sums) throw new Error(`the totals ${totals} differ from the sums ${sums}`);
   }
 
-  #allowedNow(state: State<Delivery>): number {
-    if (state.pausedUntilMs > 0 && state.pausedUntilMs > this.#nowMs()) return 0;
-    if (state.pace === null) return Number.POSITIVE_INFINITY;
-    return state.pace.available(this.#nowMs()) - waitingIn(state);
-  }
-
-  #reserveOne(state: State<Delivery>): boolean {
+  #reserveOne(state: DestinationState<Delivery>): boolean {
     const { entity, health } = state;
     const isNext = state.countedQueued === 0;
     if (isNext && state.slots < health.window && this.#shares.allowSlot(entity, health.class, state.slots === 0)) {
@@ -274,7 +245,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
    * Fits the slots of a destination to its deliveries and its window: returns unused slots, and requests new ones for
    * its queue.
    */
-  #fit(state: State<Delivery>): void {
+  #fit(state: DestinationState<Delivery>): void {
     const { entity, health } = state;
     const held = heldBy(state);
     const most = Math.min(held, health.window);
@@ -292,7 +263,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     assertSums(state);
   }
 
-  #takeQueue(state: State<Delivery>): Delivery[] {
+  #takeQueue(state: DestinationState<Delivery>): Delivery[] {
     const taken = state.queue.map(({ delivery }) => delivery);
     if (taken.length === 0) return [];
     state.queue = [];
@@ -301,55 +272,20 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return taken;
   }
 
-  #stateOf(destination: DestinationKey): State<Delivery> {
+  #stateOf(destination: DestinationKey): DestinationState<Delivery> {
     const state = this.#states.get(destination);
     if (state === undefined) throw new Error(`nothing is held for ${destination}`);
     return state;
   }
 
-  #newState(destination: DestinationKey): State<Delivery> {
+  #newState(destination: DestinationKey): DestinationState<Delivery> {
     const rate = rateOf(destination);
     const limit = rate === null ? this.#limit : { ...this.#limit, ...this.#fleet?.shareOf(rate) };
-    const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0, pausedUntilMs: 0 };
-    return {
-      destination,
-      limit,
-      health: new DestinationHealth(limit),
-      pace: rate === null ? null : new Pace(rate, limit, this.#nowMs()),
-      entity: noUse(),
-      queue: [],
-      countedClass: 'untried',
-      ...counts,
-    };
+    return newState(destination, limit, rate, this.#nowMs());
   }
 
-  #remember(state: State<Delivery>): void {
+  #remember(state: DestinationState<Delivery>): void {
     this.#states.set(state.destination, state);
-    if (this.#states.size <= MAX_REMEMBERED) return;
-    let forgotten = 0;
-    for (const idle of this.#states.values()) {
-      if (heldBy(idle) > 0) continue;
-      this.#states.delete(idle.destination);
-      if (idle.health.isBreakerOpen) this.#breakersOpen--;
-      if (++forgotten === FORGOTTEN_AT_ONCE) break;
-    }
+    for (const { health } of forgetIdle(this.#states)) if (health.isBreakerOpen) this.#breakersOpen--;
   }
-}
-
-/** Held, but not started. */
-function waitingIn({ reserved, queue }: State<unknown>): number {
-  return reserved + queue.length;
-}
-
-function heldBy({ reserved, queue, inFlight }: State<unknown>): number {
-  return reserved + queue.length + inFlight;
-}
-
-function assertSums(state: State<unknown>): void {
-  const { destination, reserved, queue, inFlight, slots, countedQueued } = state;
-  const held = heldBy(state);
-  const isRight = reserved >= 0 && inFlight >= 0 && inFlight <= slots && slots + countedQueued === held;
-  if (isRight && countedQueued >= 0 && (slots > 0 || held === 0)) return;
-  const numbers = JSON.stringify({ reserved, queued: queue.length, inFlight, slots, countedQueued });
-  throw new Error(`the slots of ${destination} do not add up: ${numbers}`);
 }
