@@ -16,7 +16,7 @@ import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
 import { isReadable, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
-import { withVerdicts } from './witnesses/confirm.ts';
+import { withVerdicts } from './witnesses/verdicts.ts';
 
 /**
  * Reads the blocks from before a source was followed, for this source alone, one range after another between the live polls. The

@@ -7,7 +7,7 @@ import { isRefusal, readBlocks } from '../blocks/read-blocks.ts';
 import { dateExpected } from '../dates.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import { inTurn } from '../history.ts';
-import { withVerdicts } from './confirm.ts';
+import { withVerdicts } from './verdicts.ts';
 
 /**
  * Reads the tail from another node than the leader now and then. It finds payments that the leader leaves out of every
