@@ -1,20 +1,18 @@
 import type { BlockRef, FactChange, FoundFact } from '../../../domain/chain/facts.ts';
 import type { Step } from '../../../store/chain/network-store.ts';
 import { compareFacts, inOrder, missingFacts, positionOf } from '../../follow/compare.ts';
-import { InDoubt, retryInDoubt } from '../../follow/doubt.ts';
 import type { Header } from '../../follow/header.ts';
 import { cutSteps } from '../../follow/steps.ts';
-import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
 import type { Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
-import { datedBy, hashesOf, isRefusal, placeOf, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
+import { hashesOf, placeOf, type Reading } from './blocks/read-blocks.ts';
 import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
-import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
 import { backfillsBelow, inTurn, tailStart } from './history.ts';
+import { readTail, type Tail } from './live-tail.ts';
 import { type Look, lookAt } from './look.ts';
 import { askedFacts, judgeReceipts, noteHeldAsked, type Receipts, transactionsToAsk } from './transactions.ts';
 import { shownBy } from './witnesses/votes.ts';
@@ -26,17 +24,6 @@ export type LiveResult =
   | { readonly kind: 'conflict' }
   /** Fewer blocks or fewer contracts are read by the next attempt. */
   | { readonly kind: 'again' };
-
-/** Refusals in a row after which a node is no longer asked for logs by the hash of a block. */
-const MAX_HASH_REFUSALS = 3;
-
-/** The tail as one node has it: the blocks from `from` to `to`. */
-type Tail = {
-  readonly look: Look;
-  readonly from: number;
-  readonly to: Header;
-  readonly reading: Reading;
-};
 
 /** How often a poll that found nothing is written, so that others see that the network is followed. */
 const QUIET_COMMIT_MS = 5_000;
@@ -75,86 +62,6 @@ function isQuiet(poll: EvmPoll, node: Node, look: Look): boolean {
   if (poll.sources.some(({ lastBlock }) => lastBlock === null)) return false;
   const most = node.logRange.cap(poll.follow.memory.range.blocks);
   return tailStart(poll, tip.number + 1, most) > tip.number && transactionsToAsk(poll, look.head.hash).length === 0;
-}
-
-/** Returns null if the node rejected the range, or if sources were paused. The next attempt asks for less. */
-async function readTail(poll: EvmPoll, node: Node, look: Look): Promise<Tail | null> {
-  const { range } = poll.follow.memory;
-  const { head } = look;
-  const most = node.logRange.cap(range.blocks);
-  const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1, most);
-  const to = Math.max(from - 1, Math.min(head.number, from + most - 1));
-  const asked = to - from + 1;
-  const transactions = transactionsToAsk(poll, head.hash);
-  if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
-    return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
-  }
-  const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
-  if (asked > 0) poll.follow.memory.meter.noteRequest(poll.sources);
-  if (isRefusal(reading)) {
-    if (asked <= 1) await pauseRefused(poll, node, to);
-    return null;
-  }
-  const flood = findFlood(reading.logs, poll.sources);
-  if (flood.size > 0) {
-    await pauseFlood(poll, flood);
-    return null;
-  }
-  range.adapt(asked, reading.logs.length);
-  return { look, from, to: reading.header, reading };
-}
-
-/** A single new block is asked for by its hash: the node has exactly this block, or returns an error. */
-async function readByHash(poll: EvmPoll, node: Node, { head }: Look, { from, to, transactions }: Wanted) {
-  const { contractsPerCall, hashRefusals, bookModes: modes } = poll.follow.memory;
-  const refusals = hashRefusals.get(node.name) ?? 0;
-  if (from !== to || to !== head.number || refusals >= MAX_HASH_REFUSALS) return null;
-  const { sources } = poll;
-  const wanted = { from, to, sources, check: null, blockHash: head.hash, transactions, contractsPerCall, modes };
-  const reading = await readBlocks(node, wanted);
-  hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
-  if (isRefusal(reading)) return null;
-  const mayDate = poll.follow.witnesses.mayDate(node, head, poll.lease.nowMs);
-  return { ...reading, logs: mayDate ? datedBy(head, reading.logs) : reading.logs, header: head };
-}
-
-type SureReading = Reading & { readonly header: Header };
-type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
-/** `check` is the block whose header comes with the logs; null for none. */
-type Checked = Wanted & { readonly check: number | null };
-
-/** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
-async function readConsistently(poll: EvmPoll, node: Node, look: Look, wanted: Wanted): Promise<SureReading | Refusal> {
-  const { head } = look;
-  const ofBlock = await readByHash(poll, node, look, wanted);
-  if (ofBlock !== null) return ofBlock;
-  const isTrusted = poll.follow.habits.savesCalls && look.withTags && wanted.to === head.number;
-  const reading = await readOrShrink(poll, node, { ...wanted, check: isTrusted ? null : wanted.to });
-  if (isRefusal(reading)) return reading;
-  const { logs } = reading;
-  const header = isTrusted ? head : reading.header;
-  const { to } = wanted;
-  if (header === null || (to === head.number && header.hash !== head.hash)) throw new InDoubt();
-  if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== header.hash)) throw new InDoubt();
-  return { ...reading, header };
-}
-
-async function readOrShrink(poll: EvmPoll, node: Node, { from, to, transactions, check }: Checked) {
-  const { range, contractsPerCall, bookModes: modes } = poll.follow.memory;
-  try {
-    const wanted = { from, to, sources: poll.sources, check, transactions, contractsPerCall, modes };
-    const reading = await readBlocks(node, wanted);
-    if (isRefusal(reading)) range.shrink(to - from + 1);
-    return reading;
-  } catch (error) {
-    if (error instanceof RpcFailure && isOverwhelmed(error)) range.shrink(to - from + 1);
-    throw error;
-  }
-}
-
-/** Whether the number of blocks may have been too much for the node, or for a proxy in front of it. */
-function isOverwhelmed({ kind }: RpcFailure): boolean {
-  return kind === 'timeout' || kind === 'http_status';
 }
 
 async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
