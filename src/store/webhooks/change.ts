@@ -3,8 +3,8 @@ import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { webhookFinalityText } from '../../domain/chain/finality-by-amount.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readNowMs } from '../database/clock.ts';
-import { type Database, type Dialect, longReadsOf, type Queries, type SqlInteger } from '../database/database.ts';
-import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
+import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
+import { chunks, Parameters, type RowOf, readInteger, valuesList } from '../database/sql.ts';
 import { ensureEndpoints, urlKey } from '../deliveries/head-endpoints.ts';
 import { repeatIfHeadChanged } from '../deliveries/head-locks.ts';
 import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
@@ -190,16 +190,7 @@ async function findMatching(queries: Queries, entityId: string, match: WebhookMa
   throw new DomainError('too_many_matches', { matches, limit: MAX_WEBHOOKS_PER_REQUEST });
 }
 
-type ChangedRow = {
-  id: string;
-  network_id: SqlInteger;
-  event: string;
-  post_url: string;
-  created_seq: SqlInteger;
-  filter_hash: string | null;
-};
-
-const CHANGED = 'id, network_id, event, post_url, created_seq, filter_hash';
+const changedColumns = webhookTable.pick(['webhookId', 'networkId', 'event', 'postUrl', 'createdSeq', 'filterHash']);
 
 async function moveAll(
   queries: Queries,
@@ -213,10 +204,8 @@ async function moveAll(
   for (const chunk of chunks(moving)) {
     const parameters = new Parameters(postUrl);
     const where = webhookTable.where(parameters, { entityId, webhookId: idsOf(chunk) });
-    const rows = await queries.all<ChangedRow>(
-      `update webhooks set post_url = $1 where ${where} returning ${CHANGED}`,
-      parameters.values,
-    );
+    const sql = `update webhooks set post_url = $1 where ${where} returning ${changedColumns.list}`;
+    const rows = await changedColumns.all(queries, sql, parameters.values);
     moved.push(...rows.map((row) => toHead(entityId, row)));
   }
   const nowMs = await readNowMs(queries, dialect);
@@ -241,16 +230,11 @@ async function deleteAll(
   for (const chunk of chunks(webhooks)) {
     const parameters = new Parameters(entityId);
     const ids = parameters.list(idsOf(chunk));
-    const rows = await queries.all<ChangedRow>(
-      `delete from webhooks where entity_id = $1 and id in ${ids} returning ${CHANGED}`,
-      parameters.values,
-    );
+    const sql = `delete from webhooks where entity_id = $1 and id in ${ids} returning ${changedColumns.list}`;
+    const rows = await changedColumns.all(queries, sql, parameters.values);
     removed.push(...rows.map((row) => toHead(entityId, row)));
-    await dropUnusedFilters(
-      queries,
-      entityId,
-      rows.map((row) => row.filter_hash),
-    );
+    const hashes = rows.map(({ filterHash }) => filterHash);
+    await dropUnusedFilters(queries, entityId, hashes);
     await queries.run(`delete from webhook_health where entity_id = $1 and webhook_id in ${ids}`, parameters.values);
   }
   await removeFromCounts(queries, entityId, webhooks);
@@ -258,15 +242,9 @@ async function deleteAll(
   await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(webhooks));
 }
 
-function toHead(entityId: string, row: ChangedRow): HeadTarget {
-  return {
-    entityId,
-    webhookNo: Number(row.created_seq),
-    webhookId: row.id,
-    networkId: Number(row.network_id),
-    event: row.event,
-    postUrl: row.post_url,
-  };
+function toHead(entityId: string, row: RowOf<typeof changedColumns>): HeadTarget {
+  const { createdSeq, webhookId, networkId, event, postUrl } = row;
+  return { entityId, webhookNo: createdSeq, webhookId, networkId, event, postUrl };
 }
 
 /** No two webhooks of an entity have the same network, event and URL: not two that move, nor one of them and another. */

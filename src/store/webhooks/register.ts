@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { MAX_QUEUE_NO } from '../../domain/ids.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
-import { type RowToInsert } from '../database/table.ts';
+import type { RowToInsert } from '../database/table.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { newId } from '../new-id.ts';
 import { webhookTable } from '../tables.ts';
