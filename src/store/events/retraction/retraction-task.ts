@@ -1,20 +1,8 @@
-import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { lastDeliveryHex, roundRange } from '../../../domain/ids.ts';
-import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  nullable,
-  type RowOf,
-  text,
-  uuid,
-  valuesList,
-} from '../../database/sql.ts';
+import { Columns, chunks, integer, nullable, type RowOf, uuid, valuesList } from '../../database/sql.ts';
 import { CountChanges } from '../../deliveries/counts/counts.ts';
-import { BLOCKED, makeHeads, wakeHeads } from '../../deliveries/heads.ts';
+import { wakeHeads } from '../../deliveries/heads.ts';
 import {
   drawTurns,
   lockKeys,
@@ -29,11 +17,11 @@ import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../../deliveries/states.ts';
 import type { Progress, StepTools } from '../../tasks/tasks.ts';
-import { REVISION } from '../../tenants/tables.ts';
 import type { Receiver } from '../acceptance.ts';
 import { type EventTask, subjectsOfTask, takeTurnsOfRest } from '../fan-out-task.ts';
 import { planFanOut } from '../plan-acceptance.ts';
 import { setDeliveries } from '../unmatched.ts';
+import { findReceiversOf } from './receivers.ts';
 
 /**
  * The deliveries of a retraction, in steps of one transaction each.
@@ -245,63 +233,4 @@ async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progre
   await changes.write(queries);
   tools.noteDue(promoted.map(({ destination }) => destination));
   return left.length === 0 ? 'done' : { phase: task.phase, cursor: task.cursor, waitMs: LOOK_AGAIN_MS };
-}
-
-const headColumns = new Columns({
-  webhookNo: integer('webhook_no'),
-  webhookId: text('webhook_id'),
-  networkId: integer('network_id'),
-  postUrl: text('post_url'),
-  destination: text<DestinationKey>('destination'),
-  endpointNo: integer('endpoint_no'),
-  ordering: integer('ordering'),
-  blocked: integer('blocked'),
-  generation: integer('generation'),
-  failingSinceMs: nullable(integer('failing_since_ms')),
-});
-
-async function readHeads(
-  queries: Queries,
-  entity: SqlUuid,
-  webhookNos: readonly number[],
-): Promise<RowOf<typeof headColumns>[]> {
-  const from = 'from queue_heads where entity_id = $1 and webhook_no in';
-  const found = await headColumns.allIn(queries, from, [entity], webhookNos);
-  return found.filter(({ blocked }) => (blocked & BLOCKED.deleted) === 0);
-}
-
-/** The webhooks that may have received the event, each with the head of its retractions. Creates missing heads. */
-async function findReceiversOf(
-  queries: Queries,
-  dialect: Dialect,
-  { entityId }: EventTask,
-  received: readonly Original[],
-  nowMs: number,
-): Promise<Receiver[]> {
-  const entity = entityKey(dialect, entityId);
-  const heads = await readHeads(queries, entity, [...new Set(received.map(({ webhookNo }) => webhookNo))]);
-  if (heads.length === 0) return [];
-  const targets = heads.map((head) => ({
-    ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },
-    ...{ networkId: head.networkId, event: RETRACTION, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
-  }));
-  await makeHeads(queries, dialect, targets, nowMs);
-  const revision = await queries.get<{ value: number | string }>(
-    `select ${REVISION} as value from entities where id = $1`,
-    [entityId],
-  );
-  const own = await readHeads(
-    queries,
-    entity,
-    targets.map(({ webhookNo }) => webhookNo),
-  );
-  return own.map((head) => ({
-    ...head,
-    isOrdered: head.ordering !== 0,
-    isBlocked: head.blocked !== 0,
-    revision: Number(revision?.value ?? 0),
-    registryRevision: 0,
-    filterHash: null,
-    finality: null,
-  }));
 }
