@@ -1,6 +1,6 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from '../database.ts';
-import { ConnectionQueries, codeOf, TickBudget, translate } from './sqlite.ts';
+import { ConnectionQueries, codeOf, TickBudget, translate } from './connection-queries.ts';
 
 const BUSY_PAUSE_MS = 10;
 

@@ -3,8 +3,9 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, STORE_DEADLINE_MS } from '../database.ts';
 import { openReader, openWriter } from './connect.ts';
+import { TickBudget } from './connection-queries.ts';
 import { SqliteWriter } from './group-commit.ts';
-import { SqliteDatabase, TickBudget } from './sqlite.ts';
+import { SqliteDatabase } from './sqlite.ts';
 import { StoreThread } from './thread.ts';
 
 export async function openSqlite(file: string, deadlineMs = STORE_DEADLINE_MS): Promise<Database> {

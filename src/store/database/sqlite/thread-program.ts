@@ -1,6 +1,6 @@
 import { StoreUnavailableError, type UnavailableReason } from '../database.ts';
 import { openReader } from './connect.ts';
-import { ConnectionQueries, codeOf } from './sqlite.ts';
+import { ConnectionQueries, codeOf } from './connection-queries.ts';
 
 /**
  * The program of the store's thread, which `thread.ts` starts. It has its own connection, on which statements run one

@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TickBudget } from '../../../../src/store/database/sqlite/connection-queries.ts';
 import { SqliteWriter } from '../../../../src/store/database/sqlite/group-commit.ts';
-import { TickBudget } from '../../../../src/store/database/sqlite/sqlite.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 const DEADLINE_MS = 5_000;
