@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { databaseTarget, describeTarget, postgresUrl } from './config/database-target.ts';
 import { describeProxy, parseEgressProxy, parseSourceAddress } from './config/egress.ts';
 import { openTelemetrySettings, telemetryUrl } from './config/open-telemetry.ts';
+import { isReservedHeader } from './config/reserved-headers.ts';
 import { parseSecretKey, readSecretKeyFile, runSecretKeyCommand, SECRET_KEY_RULE } from './config/secret-key.ts';
 import {
   addressRange,
@@ -41,36 +43,6 @@ import { type OperatorKey, parseOperatorKeys, unnamedOperatorKey } from './domai
 import { DEFAULT_NETWORKS } from './domain/networks.ts';
 
 /** All settings, in one schema over the environment. `.env.example` has the same order, and a test compares the two. */
-
-export type DatabaseTarget =
-  | { engine: 'sqlite'; file: string; deadlineMs?: number | undefined }
-  | {
-      engine: 'postgres';
-      url: string;
-      listenUrl?: string | undefined;
-      pool?: number | undefined;
-      deadlineMs?: number | undefined;
-    };
-
-export function databaseTarget(text: string): DatabaseTarget | null {
-  if (/^postgres(ql)?:\/\//.test(text)) return URL.parse(text)?.hostname ? { engine: 'postgres', url: text } : null;
-  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
-  return file === undefined || file.includes(':memory:') || file.startsWith('//') ? null : { engine: 'sqlite', file };
-}
-
-function postgresUrl(text: string): string | null {
-  return databaseTarget(text)?.engine === 'postgres' ? text : null;
-}
-
-/** The names that Paybell sends, and those of HTTP: as a signature, they would break the request or be misread. */
-const RESERVED_PREFIX = /^(?:webhook|paybell|content|accept|access-control|proxy|sec|if|x-forwarded)-/;
-const RESERVED_NAMES = new Set(
-  (
-    'accept authorization cache-control connection cookie date expect forwarded from host keep-alive max-forwards ' +
-    'origin pragma range referer te traceparent tracestate trailer transfer-encoding upgrade user-agent via'
-  ).split(' '),
-);
-const isReservedHeader = (name: string) => RESERVED_PREFIX.test(name) || RESERVED_NAMES.has(name);
 
 /** With the event of sources that stands for two kinds. */
 const BUILT_IN_EVENTS: readonly string[] = [...EVENT_KINDS, RETRACTION, TRANSFER];
@@ -265,33 +237,6 @@ export function summarizeChanges(config: Config): Record<string, unknown> {
   const defaults = summarize(loadConfig({}));
   const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(defaults[name]);
   return Object.fromEntries(Object.entries(summarize(config)).filter(differs));
-}
-
-type StoreSettings = Pick<Config, 'DATABASE_URL' | 'LISTEN_DATABASE_URL' | 'DATABASE_POOL' | 'DATABASE_TIMEOUT'>;
-
-/** The store with the settings of its connections. */
-export function storeTarget(config: StoreSettings): DatabaseTarget {
-  const {
-    DATABASE_URL: target,
-    LISTEN_DATABASE_URL: listenUrl,
-    DATABASE_POOL: pool,
-    DATABASE_TIMEOUT: deadlineMs,
-  } = config;
-  return target.engine === 'sqlite' ? { ...target, deadlineMs } : { ...target, listenUrl, pool, deadlineMs };
-}
-
-/** A command does one thing after the other, and Bun opens all connections of a pool at once. */
-const COMMAND_POOL = 4;
-
-/** The same for a command of the operator. */
-export function commandTarget(config: StoreSettings): DatabaseTarget {
-  return storeTarget({ ...config, DATABASE_POOL: COMMAND_POOL });
-}
-
-export function describeTarget(target: DatabaseTarget): string {
-  if (target.engine === 'sqlite') return `sqlite:${target.file}`;
-  const url = new URL(target.url);
-  return `postgres://${url.host}${url.pathname}`;
 }
 
 /** All keys that act for every entity. */

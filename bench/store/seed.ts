@@ -1,7 +1,7 @@
 import { Database as SqliteConnection } from 'bun:sqlite';
 import { dirname, join } from 'node:path';
 import { SQL } from 'bun';
-import type { DatabaseTarget } from '../../src/config.ts';
+import type { DatabaseTarget } from '../../src/config/database-target.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { hashApiKey, lastFour, makeApiKey, PERMISSIONS } from '../../src/domain/keys/api-keys.ts';
 import { DEFAULT_NETWORKS } from '../../src/domain/networks.ts';

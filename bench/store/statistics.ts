@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
-import type { DatabaseTarget } from '../../src/config.ts';
+import type { DatabaseTarget } from '../../src/config/database-target.ts';
 import { destinationKey } from '../../src/domain/post-url.ts';
 import { createLogger } from '../../src/log.ts';
 import { Counter } from '../../src/metrics/registry.ts';

@@ -1,7 +1,8 @@
 import { Database as Connection } from 'bun:sqlite';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandTarget, loadConfig } from '../../src/config.ts';
+import { commandTarget } from '../../src/config/database-target.ts';
+import { loadConfig } from '../../src/config.ts';
 import { type Database, type SqlInteger, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';

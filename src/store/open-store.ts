@@ -1,4 +1,5 @@
-import { type Config, type DatabaseTarget, storeTarget } from '../config.ts';
+import { type DatabaseTarget, storeTarget } from '../config/database-target.ts';
+import type { Config } from '../config.ts';
 import { requireNoCopy } from './copy/unfinished.ts';
 import type { Database } from './database/database.ts';
 import { type DistributedTable, distribute } from './database/distribution.ts';

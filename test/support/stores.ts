@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseTarget } from '../../src/config.ts';
+import type { DatabaseTarget } from '../../src/config/database-target.ts';
 import type { Database, Queries } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Config, commandTarget, describeTarget } from '../../config.ts';
+import { commandTarget, describeTarget } from '../../config/database-target.ts';
+import type { Config } from '../../config.ts';
 import { requireNoCopy, UnfinishedCopyError } from '../../store/copy/unfinished.ts';
 import { readNowMs } from '../../store/database/clock.ts';
 import { type Database, StoreUnavailableError } from '../../store/database/database.ts';

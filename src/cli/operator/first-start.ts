@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Config, DatabaseTarget } from '../../config.ts';
+import type { DatabaseTarget } from '../../config/database-target.ts';
+import type { Config } from '../../config.ts';
 import { isMadeUp } from '../../domain/chain/practice.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { commandTarget, type DatabaseTarget } from '../../config.ts';
+import { commandTarget, type DatabaseTarget } from '../../config/database-target.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { DistributedTable } from '../../store/database/distribution.ts';
 import { openDatabase } from '../../store/database/open.ts';

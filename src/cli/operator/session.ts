@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type Config, commandTarget, type DatabaseTarget } from '../../config.ts';
+import { commandTarget, type DatabaseTarget } from '../../config/database-target.ts';
+import type { Config } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { openStore } from '../../store/open-store.ts';

@@ -1,4 +1,4 @@
-import type { DatabaseTarget } from '../../config.ts';
+import type { DatabaseTarget } from '../../config/database-target.ts';
 import type { SqlValue } from '../database/database.ts';
 import type { ColumnKind, CopiedColumn, CopiedTable } from './tables.ts';
 

@@ -1,4 +1,4 @@
-import type { DatabaseTarget } from '../../config.ts';
+import type { DatabaseTarget } from '../../config/database-target.ts';
 import type { LeaseClock } from './lease-clock.ts';
 
 /** The values that both engines accept and return. Dates are integers, and flags are dates or states instead of booleans. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { DatabaseTarget } from '../../config.ts';
+import type { DatabaseTarget } from '../../config/database-target.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { openSqlite } from './sqlite/open.ts';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { type DatabaseTarget, loadConfig } from '../../../src/config.ts';
+import type { DatabaseTarget } from '../../../src/config/database-target.ts';
+import { loadConfig } from '../../../src/config.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import {
   DevelopmentStoreError,

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, type DatabaseTarget, databaseTarget, describeTarget, storeTarget } from '../../../config.ts';
+import { type DatabaseTarget, databaseTarget, describeTarget, storeTarget } from '../../../config/database-target.ts';
+import type { Config } from '../../../config.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { type Copied, copyStore } from '../../../store/copy/copy.ts';
 import { CopySource } from '../../../store/copy/source.ts';
