@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadConfig, SETTING_NAMES } from '../../../src/config.ts';
-import { longestStopMs } from '../../../src/service.ts';
+import { longestStopMs } from '../../../src/service/stop-times.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { findDockerfileErrors, instructionsOf } from './dockerfile-rules.ts';
 

@@ -8,7 +8,7 @@ import type { ConfigMap, PodSpec, Service } from 'kubernetes-types/core/v1';
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1';
 import { loadConfig, SETTING_NAMES } from '../../../src/config.ts';
-import { longestStopMs } from '../../../src/service.ts';
+import { longestStopMs } from '../../../src/service/stop-times.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { run } from '../../support/programs.ts';
 import { startTestService } from '../../support/service.ts';

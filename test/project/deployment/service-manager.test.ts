@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
-import { longestStopMs } from '../../../src/service.ts';
+import { longestStopMs } from '../../../src/service/stop-times.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { needs, SYSTEMD } from '../../support/requirements.ts';
 
