@@ -1,4 +1,4 @@
-import { type Counter, type Family, type Histogram, Registry } from './registry.ts';
+import { Registry } from './registry.ts';
 
 /** From half a millisecond, since most responses take less than one, to the time limit of a request. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -14,91 +14,77 @@ export type StoreOperation = 'read' | 'snapshot' | 'transaction';
 /** The metrics of the process. No label holds an entity, a URL or a destination, so that their number stays bounded. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly requests: Family<Counter>;
-  readonly requestSeconds: Family<Histogram>;
-  readonly listResponses: Family<Counter>;
-  readonly rateLimited: Family<Counter>;
-  readonly eventsAccepted: Counter;
-  readonly deliveries: Family<Counter>;
-  readonly attempts: Family<Counter>;
-  readonly attemptSeconds: Histogram;
-  readonly localShortages: Family<Counter>;
-  readonly audited: Family<Counter>;
-  readonly latencySeconds: Histogram;
-  readonly storeSeconds: Family<Histogram>;
-  readonly storeWaitSeconds: Family<Histogram>;
-  readonly storeFailures: Counter;
-  readonly statsDropped: Counter;
-
-  constructor() {
-    const { registry } = this;
-    this.requests = registry.counters('paybell_http_requests_total', 'HTTP requests served.', [
-      'method',
-      'route',
-      'status',
-    ]);
-    this.requestSeconds = registry.histograms(
-      'paybell_http_request_duration_seconds',
-      'Time from a request to its response.',
-      REQUEST_SECONDS,
-      ['route'],
-    );
-    this.listResponses = registry.counters(
-      'paybell_list_answers_total',
-      'Webhook list requests, by where the response came from: a stored response, a snapshot in memory, or the store.',
-      ['source'],
-    );
-    this.rateLimited = registry.counters(
-      'paybell_rate_limited_total',
-      'Requests and events rejected by a rate limit.',
-      ['limit'],
-    );
-    this.eventsAccepted = registry.counter('paybell_events_accepted_total', 'Events accepted, without duplicates.');
-    this.deliveries = registry.counters('paybell_deliveries_total', 'Deliveries completed, by outcome.', ['outcome']);
-    this.attempts = registry.counters(
-      'paybell_attempts_total',
-      'Attempts made, by kind and by status class or error.',
-      ['kind', 'result'],
-    );
-    this.attemptSeconds = registry.histogram(
-      'paybell_attempt_duration_seconds',
-      'Duration of an attempt.',
-      ATTEMPT_SECONDS,
-    );
-    this.localShortages = registry.counters(
-      'paybell_local_shortages_total',
-      'Attempts that were not made because this machine had no free open files, ports or memory.',
-      ['resource'],
-    );
-    this.audited = registry.counters(
-      'paybell_audited_total',
-      'Repairs by the auditor: heads whose hints hid a due delivery, deliveries without a turn, and those that waited by a clock set back. Healthy: 0.',
-      ['found'],
-    );
-    this.latencySeconds = registry.histogram(
-      'paybell_delivery_receipt_seconds',
-      'Delivery latency: from the acceptance of an event to the successful response of the receiver.',
-      LATENCY_SECONDS,
-    );
-    this.storeSeconds = registry.histograms(
-      'paybell_store_duration_seconds',
-      'Duration of a store call, including its wait.',
-      STORE_SECONDS,
-      ['operation'],
-    );
-    this.storeWaitSeconds = registry.histograms(
-      'paybell_store_wait_seconds',
-      'Time that a store call waited before it started.',
-      STORE_SECONDS,
-      ['operation'],
-    );
-    this.storeFailures = registry.counter(
-      'paybell_store_unavailable_total',
-      'Store calls that failed because the store was unavailable or overloaded.',
-    );
-    this.statsDropped = registry.counter(
-      'paybell_stats_dropped_total',
-      'Counts for /stats that were dropped because the store could not be written to.',
-    );
-  }
+  readonly requests = this.registry.counters('paybell_http_requests_total', 'HTTP requests served.', [
+    'method',
+    'route',
+    'status',
+  ]);
+  readonly requestSeconds = this.registry.histograms(
+    'paybell_http_request_duration_seconds',
+    'Time from a request to its response.',
+    REQUEST_SECONDS,
+    ['route'],
+  );
+  readonly listResponses = this.registry.counters(
+    'paybell_list_answers_total',
+    'Webhook list requests, by where the response came from: a stored response, a snapshot in memory, or the store.',
+    ['source'],
+  );
+  readonly rateLimited = this.registry.counters(
+    'paybell_rate_limited_total',
+    'Requests and events rejected by a rate limit.',
+    ['limit'],
+  );
+  readonly eventsAccepted = this.registry.counter(
+    'paybell_events_accepted_total',
+    'Events accepted, without duplicates.',
+  );
+  readonly deliveries = this.registry.counters('paybell_deliveries_total', 'Deliveries completed, by outcome.', [
+    'outcome',
+  ]);
+  readonly attempts = this.registry.counters(
+    'paybell_attempts_total',
+    'Attempts made, by kind and by status class or error.',
+    ['kind', 'result'],
+  );
+  readonly attemptSeconds = this.registry.histogram(
+    'paybell_attempt_duration_seconds',
+    'Duration of an attempt.',
+    ATTEMPT_SECONDS,
+  );
+  readonly localShortages = this.registry.counters(
+    'paybell_local_shortages_total',
+    'Attempts that were not made because this machine had no free open files, ports or memory.',
+    ['resource'],
+  );
+  readonly audited = this.registry.counters(
+    'paybell_audited_total',
+    'Repairs by the auditor: heads whose hints hid a due delivery, deliveries without a turn, and those that waited by a clock set back. Healthy: 0.',
+    ['found'],
+  );
+  readonly latencySeconds = this.registry.histogram(
+    'paybell_delivery_receipt_seconds',
+    'Delivery latency: from the acceptance of an event to the successful response of the receiver.',
+    LATENCY_SECONDS,
+  );
+  readonly storeSeconds = this.registry.histograms(
+    'paybell_store_duration_seconds',
+    'Duration of a store call, including its wait.',
+    STORE_SECONDS,
+    ['operation'],
+  );
+  readonly storeWaitSeconds = this.registry.histograms(
+    'paybell_store_wait_seconds',
+    'Time that a store call waited before it started.',
+    STORE_SECONDS,
+    ['operation'],
+  );
+  readonly storeFailures = this.registry.counter(
+    'paybell_store_unavailable_total',
+    'Store calls that failed because the store was unavailable or overloaded.',
+  );
+  readonly statsDropped = this.registry.counter(
+    'paybell_stats_dropped_total',
+    'Counts for /stats that were dropped because the store could not be written to.',
+  );
 }
