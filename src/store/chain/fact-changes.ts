@@ -19,35 +19,12 @@ import { factTable } from './tables.ts';
 
 /** Writes what a look at the network found out about facts, with their history. The transitions are in `domain/chain/facts.ts`. */
 
-export const factColumns = factTable.pick([
-  'entityId',
-  'factId',
-  'networkId',
-  'state',
-  'revision',
-  'kind',
-  'isSilent',
-  'transactionHash',
-  'contract',
-  'blockNumber',
-  'blockHash',
-  'logIndex',
-  'transferId',
-  'agreementId',
-  'eventNo',
-  'fields',
-  'seenRevision',
-  'votes',
-  'isDisputed',
-  'isPayment',
-  'token',
-  'amount',
-  'ruleAmount',
-  'blockS',
-  'invoiceId',
-  'invoiceBase',
-  'history',
-]);
+export const factColumns = factTable.pick(
+  factTable.namesBut(
+    ...(['sourceId', 'isDust', 'payer', 'payee', 'createdAtMs', 'changedAtMs'] as const),
+    ...(['lostAtHead', 'askedAtMs', 'nextAskBlock', 'absences'] as const),
+  ),
+);
 export type FactRow = RowOf<typeof factColumns>;
 
 export type Moment = { readonly networkId: number; readonly nowMs: number; readonly final: number | null };
