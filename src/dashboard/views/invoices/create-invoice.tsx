@@ -3,7 +3,7 @@ import type { Chain } from '../../../client/chain/chains.ts';
 import { hasReadableCoin, NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
 import { listedSymbol, listedTokens } from '../../../domain/chain/tokens.ts';
 import { networkName } from '../../../domain/networks.ts';
-import { inputError, paybell } from '../../api.ts';
+import { type ApiProblem, inputError, paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -112,32 +112,41 @@ function CreateDialog({ chains, onClose }: { chains: readonly Chain[]; onClose: 
               placeholder="0x…"
             />
           ) : null}
-          <TextField name="amount" label="Amount" error={inputError(problem, 'amount')} inputmode="decimal" required />
-          <TextField
-            name="address"
-            label="Receiving address"
-            error={inputError(problem, 'address')}
-            hint="An address that has no other open invoice in this token."
-            class="mono"
-            required
-            spellcheck={false}
-          />
-          <SelectField
-            name="expires"
-            label="Expires"
-            error={inputError(problem, 'dateExpires')}
-            value="86400"
-            options={EXPIRIES}
-          />
-          <TextField
-            name="reference"
-            label="Reference (optional)"
-            error={inputError(problem, 'reference')}
-            hint="Your own id. The same reference never makes a second invoice."
-            maxLength={128}
-          />
+          <Terms problem={problem} />
         </>
       )}
     </FormDialog>
+  );
+}
+
+/** Fields that do not depend on the network. */
+function Terms({ problem }: { problem: ApiProblem | null }) {
+  return (
+    <>
+      <TextField name="amount" label="Amount" error={inputError(problem, 'amount')} inputmode="decimal" required />
+      <TextField
+        name="address"
+        label="Receiving address"
+        error={inputError(problem, 'address')}
+        hint="An address that has no other open invoice in this token."
+        class="mono"
+        required
+        spellcheck={false}
+      />
+      <SelectField
+        name="expires"
+        label="Expires"
+        error={inputError(problem, 'dateExpires')}
+        value="86400"
+        options={EXPIRIES}
+      />
+      <TextField
+        name="reference"
+        label="Reference (optional)"
+        error={inputError(problem, 'reference')}
+        hint="Your own id. The same reference never makes a second invoice."
+        maxLength={128}
+      />
+    </>
   );
 }
