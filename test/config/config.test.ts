@@ -3,28 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDurationMs } from '../../src/config/values.ts';
-import {
-  ConfigError,
-  isPracticeMode,
-  knownEvents,
-  knownNetworks,
-  loadConfig,
-  SETTING_NAMES,
-  summarize,
-} from '../../src/config.ts';
+import { isPracticeMode, knownEvents, knownNetworks, loadConfig, SETTING_NAMES, summarize } from '../../src/config.ts';
+import { errorsOf } from '../support/setting-errors.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 const HOUR_MS = 3_600_000;
-
-function errorsOf(environment: Record<string, string>): Record<string, string> {
-  try {
-    loadConfig(environment);
-    return {};
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return Object.fromEntries(error.errors.map(({ setting, message }) => [setting, message]));
-  }
-}
 
 describe('the settings', () => {
   test('have the documented defaults', () => {

@@ -2,9 +2,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runSecretKeyCommand } from '../../src/config/secret-key.ts';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config.ts';
 import { commandLine } from '../support/command-line.ts';
 import { tempFolder } from '../support/paybell.ts';
+import { errorsOf } from '../support/setting-errors.ts';
 
 const KEY = new Uint8Array(32).fill(7);
 const TEXT = Buffer.from(KEY).toString('base64');
@@ -14,16 +15,6 @@ const { path: folder, remove } = tempFolder();
 const file = join(folder, 'secret.key');
 
 afterAll(remove);
-
-function errorsOf(environment: Record<string, string>): Record<string, string> {
-  try {
-    loadConfig(environment);
-    return {};
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return Object.fromEntries(error.errors.map(({ setting, message }) => [setting, message]));
-  }
-}
 
 describe('the secret key', () => {
   test('is read from a file or printed by a command, which PostgreSQL takes for SECRET_KEY', () => {

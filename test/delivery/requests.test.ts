@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { version } from '../../src/version.ts';
+import { cleanUpAfterEach } from '../support/clean-up.ts';
 import { Ledger, type ReceivedRequest } from '../support/ledger.ts';
 import { type Client, startTestService, type TestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
@@ -18,11 +19,7 @@ async function isSignedWith(request: ReceivedRequest, key: string): Promise<bool
 
 for (const engine of SUITE_ENGINES) {
   describe(`a request to a receiver on ${engine}`, () => {
-    const cleanUp: (() => unknown)[] = [];
-
-    afterEach(async () => {
-      for (const undo of cleanUp.splice(0).reverse()) await undo();
-    });
+    const cleanUp = cleanUpAfterEach();
 
     async function start(
       settings: Record<string, string> = {},

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyCheckout } from '../support/checkout.ts';
+import { cleanUpAfterEach } from '../support/clean-up.ts';
 import { blocksOf, ROOT } from '../support/document-blocks.ts';
 import { tempFolder } from '../support/paybell.ts';
 import { createReader, type Reader } from '../support/reader.ts';
@@ -13,11 +14,7 @@ const TIMEOUT_MS = 900_000;
 /** Events that arrive before their receiver is up are retried soon. */
 const SETTINGS = { RETRY_SCHEDULE: '0s,200ms,200ms,1s,1s,1s,1s,1s' };
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
+const cleanUp = cleanUpAfterEach();
 
 function newReader(): Reader {
   const folder = copyCheckout();

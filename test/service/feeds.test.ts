@@ -1,6 +1,7 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { revokeApiKey } from '../../src/store/tenants/api-keys.ts';
 import { createTenant, TEST_CHANGE, WEBHOOKS } from '../support/api.ts';
+import { cleanUpAfterEach } from '../support/clean-up.ts';
 import { HOOK, LATE_ON_1 } from '../support/deliveries.ts';
 import { endpointIdOf } from '../support/endpoints.ts';
 import { firstCredentials, servePaybell, tempFolder } from '../support/paybell.ts';
@@ -12,11 +13,7 @@ import { register } from '../support/webhooks.ts';
 const ENDPOINTS = '/api/v1/crypto/endpoints';
 const STREAM = { accept: 'text/event-stream' };
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
+const cleanUp = cleanUpAfterEach();
 
 test('SIGTERM ends open feeds before requests are drained, and none is cut off', async () => {
   const { path, remove } = tempFolder();

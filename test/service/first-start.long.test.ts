@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pasteInto, printed } from '../support/first-start.ts';
-import { type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
+import type { Settings } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { PROGRAM } from '../support/program.ts';
+import { servicesOfTest } from '../support/services-of-test.ts';
 import { until } from '../support/until.ts';
 
 /** What the first start prints, on a terminal of 80 columns and into a file. */
@@ -12,23 +13,7 @@ import { until } from '../support/until.ts';
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
 const KEY = /pbk_[0-9A-Za-z]{36}/;
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
-
-function newFolder(): string {
-  const { path, remove } = tempFolder();
-  cleanUp.push(remove);
-  return path;
-}
-
-async function serve(folder: string, settings: Settings = {}): Promise<Served> {
-  const served = await servePaybell(folder, settings);
-  cleanUp.push(() => served.child.kill('SIGKILL'));
-  return served;
-}
+const { cleanUp, newFolder, serve } = servicesOfTest();
 
 const paste = (lines: readonly string[]) => pasteInto(newFolder(), lines);
 

@@ -1,35 +1,20 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
 import { commandLineIn, settingsIn, startServe } from '../support/command-line.ts';
 import { logLines, pasteInto, printed } from '../support/first-start.ts';
-import { type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
+import type { Settings } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { connectRaw } from '../support/raw-http.ts';
+import { servicesOfTest } from '../support/services-of-test.ts';
 import type { Engine } from '../support/stores.ts';
 import { SUITE_ENGINES } from '../support/suite.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
 const KEY = /pbk_[0-9A-Za-z]{36}/;
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
-
-function newFolder(): string {
-  const { path, remove } = tempFolder();
-  cleanUp.push(remove);
-  return path;
-}
-
-async function serve(folder: string, settings: Settings = {}): Promise<Served> {
-  const served = await servePaybell(folder, settings);
-  cleanUp.push(() => served.child.kill('SIGKILL'));
-  return served;
-}
+const { cleanUp, newFolder, serve } = servicesOfTest();
 
 /** In this process, for tests of what a service says and stores. */
 async function serveHere(settings: Settings) {

@@ -1,29 +1,13 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createSocket } from 'node:dgram';
 import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
 import { logLines, printed } from '../support/first-start.ts';
-import { type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { rejection } from '../support/rejection.ts';
+import { servicesOfTest } from '../support/services-of-test.ts';
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
-
-function newFolder(): string {
-  const { path, remove } = tempFolder();
-  cleanUp.push(remove);
-  return path;
-}
-
-async function serve(folder: string, settings: Settings = {}): Promise<Served> {
-  const served = await servePaybell(folder, settings);
-  cleanUp.push(() => served.child.kill('SIGKILL'));
-  return served;
-}
+const { cleanUp, newFolder, serve } = servicesOfTest();
 
 describe('a service that is stopped', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(

@@ -1,29 +1,14 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { commandLineIn } from '../support/command-line.ts';
-import { firstCredentials, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { firstCredentials } from '../support/paybell.ts';
+import { servicesOfTest } from '../support/services-of-test.ts';
 
 /** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
-
-function newFolder(): string {
-  const { path, remove } = tempFolder();
-  cleanUp.push(remove);
-  return path;
-}
-
-async function serve(folder: string): Promise<Served> {
-  const served = await servePaybell(folder);
-  cleanUp.push(() => served.child.kill('SIGKILL'));
-  return served;
-}
+const { newFolder, serve } = servicesOfTest();
 
 const second = (folder: string, settings: Record<string, string> = {}) =>
   commandLineIn(folder, { PORT: '0', LOG_LEVEL: 'silent', ...settings })(['serve']);

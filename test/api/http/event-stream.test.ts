@@ -1,18 +1,15 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { EventStreams, type ServerSentEvent, type StreamOptions } from '../../../src/api/http/event-stream.ts';
 import { Problem } from '../../../src/contract/problems.ts';
 import { createLogger } from '../../../src/log.ts';
+import { cleanUpAfterEach } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
 
 const NEVER_MS = 3_600_000;
 const reader = { entityId: 'ent_1', keyHash: 'hash', expiresAtMs: null, permission: 'deliveries:read' } as const;
 const holder = { keyId: 'key_1', entityId: 'ent_1', permissions: new Set(['deliveries:read']), revision: 1 };
 
-const cleanUp: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0)) await undo();
-});
+const cleanUp = cleanUpAfterEach();
 
 function makeStreams(timing: { commentMs?: number; keyCheckMs?: number } = {}, findKey = async () => holder) {
   const all = { commentMs: NEVER_MS, keyCheckMs: NEVER_MS, ...timing };

@@ -7,25 +7,25 @@ import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../suppor
 import { expectProblem } from '../../support/problems.ts';
 import { alteredStore, createTarget } from '../../support/stores.ts';
 
+let db: Database;
+let tenant: Tenant;
+let remove: () => void;
+
+beforeAll(async () => {
+  const created = await createTarget('sqlite');
+  remove = created.remove;
+  db = await openDatabase(created.target);
+  await migrate(db);
+  tenant = await createTenant(db);
+});
+
+afterAll(async () => {
+  await db.close();
+  remove();
+});
+
 /** Internal errors are injected into a real store where the list reads it. */
 describe('when the inside fails', () => {
-  let db: Database;
-  let tenant: Tenant;
-  let remove: () => void;
-
-  beforeAll(async () => {
-    const created = await createTarget('sqlite');
-    remove = created.remove;
-    db = await openDatabase(created.target);
-    await migrate(db);
-    tenant = await createTenant(db);
-  });
-
-  afterAll(async () => {
-    await db.close();
-    remove();
-  });
-
   function failingWith(error: unknown): Database {
     const fail = () => Promise.reject(error);
     return alteredStore(db, { snapshot: fail, transaction: fail });
@@ -78,23 +78,6 @@ describe('when the inside fails', () => {
 });
 
 describe('the log of requests', () => {
-  let db: Database;
-  let tenant: Tenant;
-  let remove: () => void;
-
-  beforeAll(async () => {
-    const created = await createTarget('sqlite');
-    remove = created.remove;
-    db = await openDatabase(created.target);
-    await migrate(db);
-    tenant = await createTenant(db);
-  });
-
-  afterAll(async () => {
-    await db.close();
-    remove();
-  });
-
   async function linesOf(level: string, path: string): Promise<Record<string, unknown>[]> {
     const lines: string[] = [];
     const log = pino({ level }, { write: (line: string) => lines.push(line) });

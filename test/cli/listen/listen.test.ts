@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import {
@@ -11,6 +11,7 @@ import {
 import { showRequest, showResponse } from '../../../src/cli/listen/show-request.ts';
 import { createSignatureCheck, type Signature } from '../../../src/cli/listen/signature-check.ts';
 import { sign } from '../../../src/domain/signing.ts';
+import { cleanUpAfterEach } from '../../support/clean-up.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { freePort } from '../../support/free-port.ts';
 import { Ledger } from '../../support/ledger.ts';
@@ -21,10 +22,7 @@ const OTHER = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const AN_HOUR_MS = 3_600_000;
 const BODY = '{"event":"LatePayment","networkId":8453,"amount":123456789012345678901234567890}';
 
-const cleanUp: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0)) await undo();
-});
+const cleanUp = cleanUpAfterEach();
 
 type Seen = { receiver: Receiver; requests: ReceivedRequest[]; responses: SentResponse[] };
 

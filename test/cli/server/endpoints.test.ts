@@ -1,47 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { deliveryListSchema } from '../../../src/contract/deliveries.ts';
 import { endpointListSchema, endpointSchema } from '../../../src/contract/endpoints/endpoint.ts';
 import { makeSelfSigned } from '../../delivery/http/certificates.ts';
-import { commandLine } from '../../support/command-line.ts';
-import { tempFolder } from '../../support/paybell.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
-import { createTarget } from '../../support/stores.ts';
+import { serviceForCommands } from '../../support/service-for-commands.ts';
 import { until } from '../../support/until.ts';
 
 const HOOK = 'http://127.0.0.1:9/hook';
 
-/** The commands only use HTTP, so one engine behind the server is enough. */
-let service: TestService;
-let remove: () => void;
-let environment: Record<string, string>;
 let endpointId: string;
-const folder = tempFolder();
-
-const paybell = (args: readonly string[]) => commandLine(environment)(args);
-
-async function runJson(args: readonly string[]): Promise<unknown> {
-  const { exitCode, stdout, stderr } = await paybell([...args, '--json']);
-  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const { client, folder, paybell, runJson } = serviceForCommands();
 
 beforeAll(async () => {
-  const target = await createTarget('sqlite');
-  remove = target.remove;
-  service = await startTestService(target.url);
-  const { entityId, apiKey } = service.first;
-  const { url } = service.client();
-  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
   await paybell(['webhooks', 'create', HOOK, '--networks', '1', '--events', 'LatePayment,TransferFinalized']);
   const { endpoints } = endpointListSchema.parse(await runJson(['endpoints', 'list']));
   endpointId = endpoints[0]?.endpointId ?? '';
-});
-
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  remove();
-  folder.remove();
 });
 
 test('endpoints list prints a table of URLs from A to Z, and takes the filters of the API', async () => {
@@ -91,7 +64,7 @@ test('endpoints certificate sets and removes a client certificate, and show prin
   const { endpoints } = endpointListSchema.parse(await runJson(['endpoints', 'list', '--post-url', postUrl]));
   const id = endpoints[0]?.endpointId ?? '';
   const { cert, key } = makeSelfSigned('client.test');
-  const [certFile, keyFile] = [join(folder.path, 'client.pem'), join(folder.path, 'client.key')];
+  const [certFile, keyFile] = [join(folder, 'client.pem'), join(folder, 'client.key')];
   await Bun.write(certFile, cert);
   await Bun.write(keyFile, key);
   const set = await paybell(['endpoints', 'certificate', id, certFile, keyFile]);
@@ -124,7 +97,7 @@ test('deliveries show prints the number of a delivery and what superseded it; ga
     ['LatePayment', 'late-1'],
     ['TransferProcessed', 'paid-1'],
   ]) {
-    await service.client().send({ event, eventId, ...transfer });
+    await client().send({ event, eventId, ...transfer });
   }
   const { deliveries } = deliveryListSchema.parse(await runJson(['deliveries', 'list', '--event-id', 'late-1']));
   const shown = (await paybell(['deliveries', 'show', deliveries[0]?.deliveryId ?? ''])).stdout;

@@ -1,35 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { statsSchema } from '../../../src/contract/stats.ts';
-import { commandLine } from '../../support/command-line.ts';
-import { tempFolder } from '../../support/paybell.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
-import { createTarget } from '../../support/stores.ts';
+import { serviceForCommands } from '../../support/service-for-commands.ts';
 import { until } from '../../support/until.ts';
 
-let service: TestService;
-let remove: () => void;
-let environment: Record<string, string>;
-const folder = tempFolder();
-
-const paybell = (args: readonly string[]) => commandLine(environment)(args);
+const { client, paybell } = serviceForCommands();
 const readStats = async (...options: string[]) => {
   return statsSchema.parse(JSON.parse((await paybell(['stats', '--json', ...options])).stdout));
 };
-
-beforeAll(async () => {
-  const target = await createTarget('sqlite');
-  remove = target.remove;
-  service = await startTestService(target.url);
-  const { entityId, apiKey } = service.first;
-  const { url } = service.client();
-  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
-});
-
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  remove();
-  folder.remove();
-});
 
 test('stats of an entity without events says so', async () => {
   const { exitCode, stdout } = await paybell(['stats']);
@@ -39,7 +16,7 @@ test('stats of an entity without events says so', async () => {
 
 test('stats prints rows with events, a total and the destinations, and the same as JSON', async () => {
   await paybell(['webhooks', 'create', 'http://127.0.0.1:9/hook', '--networks', '1', '--events', 'LatePayment']);
-  await service.client().send({ event: 'LatePayment', networkId: 1 });
+  await client().send({ event: 'LatePayment', networkId: 1 });
   await until('the event and its first attempt are counted', async () => {
     const { total, backlog } = await readStats();
     return total.accepted === 1 && total.failedAttempts > 0 && backlog.waiting === 1;

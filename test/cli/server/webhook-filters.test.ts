@@ -1,29 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { webhookListSchema } from '../../../src/contract/webhooks.ts';
-import { commandLine } from '../../support/command-line.ts';
-import { tempFolder } from '../../support/paybell.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
-import { createTarget } from '../../support/stores.ts';
+import { serviceForCommands } from '../../support/service-for-commands.ts';
 
 const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '100' } };
 const HOOK = 'http://127.0.0.1:9/hook';
 const WORDS = 'token is 0xAb or USDC; amount is at least 100';
 
-/** The commands only use HTTP, so one engine behind the server is enough. */
-let service: TestService;
-let remove: () => void;
-let environment: Record<string, string>;
-const folder = tempFolder();
-
-const paybell = (args: readonly string[]) => commandLine(environment)(args);
-
-async function runJson(args: readonly string[]): Promise<unknown> {
-  const { exitCode, stdout, stderr } = await paybell([...args, '--json']);
-  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
-  return JSON.parse(stdout);
-}
+const { folder, paybell, runJson } = serviceForCommands();
 
 async function create(path: string, ...options: string[]): Promise<string> {
   const command = ['webhooks', 'create', `${HOOK}/${path}`, '--networks', '1', '--events', 'LatePayment', ...options];
@@ -34,21 +19,6 @@ const optionsOf = async (webhookId: string) => {
   return ((await runJson(['webhooks', 'show', webhookId])) as { options: unknown }).options;
 };
 
-beforeAll(async () => {
-  const target = await createTarget('sqlite');
-  remove = target.remove;
-  service = await startTestService(target.url);
-  const { entityId, apiKey } = service.first;
-  const { url } = service.client();
-  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
-});
-
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  remove();
-  folder.remove();
-});
-
 test('webhooks create gives new webhooks a filter, and webhooks show prints it in words and as JSON', async () => {
   const webhookId = await create('a', '--filter', JSON.stringify(FILTER));
   expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
@@ -58,7 +28,7 @@ test('webhooks create gives new webhooks a filter, and webhooks show prints it i
 
 test('webhooks update sets the filter of one webhook from a file, and removes it', async () => {
   const webhookId = await create('c');
-  const file = join(folder.path, 'filter.json');
+  const file = join(folder, 'filter.json');
   writeFileSync(file, `${JSON.stringify(FILTER, null, 2)}\n`);
   expect(await paybell(['webhooks', 'update', webhookId, '--filter-file', file])).toMatchObject({
     stdout: `Updated ${webhookId}: its filter is: ${WORDS}\n`,
@@ -97,7 +67,7 @@ test('errors of a filter name the option, the file or the field, and change noth
   await wrong(['--filter', '{'], 2, '--filter is not valid JSON');
   await wrong(['--filter', 'null'], 2, '--filter must be a JSON object');
   await wrong(['--filter', '{}', '--clear-filter'], 2, 'give only one of');
-  await wrong(['--filter-file', join(folder.path, 'none.json')], 1, 'cannot read');
+  await wrong(['--filter-file', join(folder, 'none.json')], 1, 'cannot read');
   await wrong(
     ['--filter', '{"amount":{"min":"ten"},"token":[]}'],
     1,

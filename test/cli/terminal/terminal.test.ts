@@ -1,19 +1,17 @@
-import { afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
 import { version } from '../../../src/version.ts';
+import { cleanUpAfterEach } from '../../support/clean-up.ts';
 import { commandLine, startCommand, Written } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
+const cleanUp = cleanUpAfterEach();
 
 /** Files that represent the process: its streams, its start, and pipes without a reader. */
 const OF_THE_PROCESS = ['terminal/terminal.ts', 'terminal/invocation.ts', 'terminal/closed-pipe.ts'];

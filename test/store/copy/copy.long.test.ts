@@ -1,5 +1,5 @@
 import { Database as Connection } from 'bun:sqlite';
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { loadConfig } from '../../../src/config.ts';
 import { copyStore } from '../../../src/store/copy/copy.ts';
 import { CopySource } from '../../../src/store/copy/source.ts';
@@ -8,6 +8,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { openStore } from '../../../src/store/open-store.ts';
+import { cleanUpAfterEach } from '../../support/clean-up.ts';
 import { TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { fillTables } from '../../support/random-rows.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -19,11 +20,7 @@ const ROWS = 12;
 const SMALL = { key: null, limits: { rows: 5, bytes: 2_000 } };
 
 describe('a copy of a SQLite store into PostgreSQL', () => {
-  const cleanUp: (() => unknown)[] = [];
-
-  afterEach(async () => {
-    for (const step of cleanUp.splice(0).reverse()) await step();
-  });
+  const cleanUp = cleanUpAfterEach();
 
   /** A SQLite store with that many rows in every table but those of the signing keys, whose secrets would have to open. */
   async function newStore(rows: number): Promise<string> {
