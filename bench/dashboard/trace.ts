@@ -27,7 +27,7 @@ export async function traced(browser: Browser, page: Page, work: () => Promise<v
   return spansIn(trace.traceEvents);
 }
 
-export function spansIn(events: readonly TraceEvent[]): Span[] {
+function spansIn(events: readonly TraceEvent[]): Span[] {
   const open = new Map<string, TraceEvent>();
   const spans: Span[] = [];
   for (const event of events.toSorted((a, b) => a.ts - b.ts)) {

@@ -8,11 +8,11 @@ const SPREAD = 5_000;
 const ORDINARY_NETWORKS = 250;
 const [RARE_EVENT, ...COMMON_EVENTS] = EVENT_KINDS.toReversed();
 
-export const OLDEST_NETWORK = 9_001;
-export const MIDDLE_NETWORK = 9_002;
-export const SPREAD_NETWORK = 9_003;
-export const FEW_NETWORK = 9_004;
-export const ORDINARY_NETWORK = 10_000;
+const OLDEST_NETWORK = 9_001;
+const MIDDLE_NETWORK = 9_002;
+const SPREAD_NETWORK = 9_003;
+const FEW_NETWORK = 9_004;
+const ORDINARY_NETWORK = 10_000;
 
 /** Networks and events with too many matches to sort all and too few to find soon: clustered at the end or in the middle, or spread. */
 export function bigEntityRule(webhooks: number): RowRule {

@@ -53,7 +53,7 @@ function numberOf(law: string): number {
 }
 
 /** The command that repeats a run. */
-export function repeatLine({ operations, engine, instances }: Options, seed: number, only?: readonly number[]): string {
+function repeatLine({ operations, engine, instances }: Options, seed: number, only?: readonly number[]): string {
   const parts = [`--seed ${seed}`];
   if (operations !== 120) parts.push(`--operations ${operations}`);
   if (engine !== 'sqlite') parts.push(`--engine ${engine}`);

@@ -121,11 +121,8 @@ function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): Even
   return { eventId: id, event, networkId, body, dateCreated, deliveries: 1, matched: true, retractedBy: null };
 }
 
-/** Of the delivery of an event that was published and stands. */
-export const UNRETRACTED = { factId: null } as const;
-
 /** Of deliveries that no endpoint has numbered. */
-export const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;
+const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;
 
 function deliveryView(row: DeliveryRow): ModelDelivery {
   const { eventId, webhookId, event, networkId, postUrl, status, attempts, lastStatusCode, lastError } = row;

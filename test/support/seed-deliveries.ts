@@ -44,7 +44,7 @@ export type SeededDelivery = {
 let counter = 0;
 
 /** A UUIDv7 of that millisecond; each is later than the one before it. */
-export function hexAt(createdAtMs: number): string {
+function hexAt(createdAtMs: number): string {
   counter = (counter + 1) % 2 ** 32;
   const time = createdAtMs.toString(16).padStart(12, '0');
   const count = counter.toString(16).padStart(8, '0');

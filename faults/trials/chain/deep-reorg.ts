@@ -27,7 +27,7 @@ export const networkReorganisedDeeply: Fault = {
   },
 };
 
-export async function throughDeepReorg(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
+async function throughDeepReorg(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
   await using site = await ChainSite.open(options, { networkIds: [8453, 137], settings });
   const [network, other] = site.networks;
   if (network === undefined || other === undefined) throw new Error('the site has two networks');

@@ -19,7 +19,7 @@ export const cursorLost: Fault = {
   run: (options) => throughLosses(options),
 };
 
-export async function throughLosses(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
+async function throughLosses(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
   await using site = await ChainSite.open(options, { settings });
   const [network] = site.networks;
   if (network === undefined) throw new Error('the site has no network');

@@ -30,7 +30,7 @@ export const oneOfTwoFollowersStopped: Fault = {
 };
 
 /** A test holds the trial to it that it finds a store that does not check the token. */
-export async function throughTakeovers(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
+async function throughTakeovers(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
   await using site = await ChainSite.open(options, { settings: { ...DEFAULT_DATABASE_TIMEOUT, ...settings } });
   const [network] = site.networks;
   if (network === undefined) throw new Error('the site has no network');

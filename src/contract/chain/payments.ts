@@ -8,17 +8,9 @@ import { factEventSchema, MAX_FACT_EVENTS_SHOWN } from './facts.ts';
 
 /** Payments: transfers that a network reported, or that a sender announced by their transaction. */
 
-export const PAYMENT_STATES = ['waiting', 'seen', 'safe', 'final', 'lost', 'retracted'] as const;
-export const WEBHOOK_STATUSES = [
-  'delivered',
-  'retrying',
-  'failed',
-  'held',
-  'waits',
-  'not_wanted',
-  'retracted',
-] as const;
-export const TIMELINE_STEPS = [
+const PAYMENT_STATES = ['waiting', 'seen', 'safe', 'final', 'lost', 'retracted'] as const;
+const WEBHOOK_STATUSES = ['delivered', 'retrying', 'failed', 'held', 'waits', 'not_wanted', 'retracted'] as const;
+const TIMELINE_STEPS = [
   'waiting',
   'seen',
   'moved',

@@ -7,7 +7,7 @@ import { SUSPEND_REASONS } from '../../domain/attempt.ts';
  * In the order in which they apply. `receiver` and `slot` are due: the receiver does not respond to earlier requests, or
  * no instance has taken the delivery yet.
  */
-export const WAITING_KINDS = ['paused', 'suspended', 'order', 'retry', 'receiver', 'rate_limit', 'slot'] as const;
+const WAITING_KINDS = ['paused', 'suspended', 'order', 'retry', 'receiver', 'rate_limit', 'slot'] as const;
 export type WaitingKind = (typeof WAITING_KINDS)[number];
 
 const exampleWait = {

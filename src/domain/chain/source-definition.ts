@@ -1,5 +1,5 @@
 /** Contracts whose events Paybell already knows. */
-export const EVM_PRESETS = ['erc20', 'trc20', 'native', 'request-network', 'loop', 'superfluid'] as const;
+const EVM_PRESETS = ['erc20', 'trc20', 'native', 'request-network', 'loop', 'superfluid'] as const;
 
 /** `spl` and `native` are the presets of Solana, whose payments are changes of balances. */
 export const PRESETS = [...EVM_PRESETS, 'spl'] as const;

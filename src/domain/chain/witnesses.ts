@@ -55,8 +55,6 @@ export type LearnedDepth = {
   readonly sinceMs: number | null;
 };
 
-export const NOTHING_LEARNED: LearnedDepth = { least: null, next: null, sinceMs: null };
-
 const LONE_NODE_MS = 24 * 3_600_000;
 
 /** After two nodes agreed on a block at this depth. */

@@ -11,7 +11,7 @@ import { chainAlertTable, networkTable } from './tables.ts';
  * `halt.ts` has the reason.
  */
 
-export const STALLED_ALERT = 'chain.stalled';
+const STALLED_ALERT = 'chain.stalled';
 export const RECOVERED_ALERT = 'chain.recovered';
 
 /** Shorter trouble is part of every network's life. */
@@ -19,7 +19,7 @@ const STALL_ALERT_MS = 300_000;
 /** A few seconds of work, so that a process that stops does not wait long for the poll. */
 const ALERTS_PER_POLL = 200;
 
-export const troubleColumns = networkTable.pick(['stalledSinceMs', 'stalledReason', 'stalledNode', 'isStallAlerted']);
+const troubleColumns = networkTable.pick(['stalledSinceMs', 'stalledReason', 'stalledNode', 'isStallAlerted']);
 export type StoredTrouble = RowOf<typeof troubleColumns>;
 
 const NO_TROUBLE: StoredTrouble = { stalledSinceMs: null, stalledReason: null, stalledNode: null, isStallAlerted: 0 };

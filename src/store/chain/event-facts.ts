@@ -20,7 +20,7 @@ export async function findFactOfEvent(
 }
 
 /** Events of one transaction that lists show. A transaction can pay thousands of accounts. */
-export const MAX_TRANSACTION_EVENTS = 100;
+const MAX_TRANSACTION_EVENTS = 100;
 
 /** The numbers of the newest events about a transaction, as hex. */
 export async function findEventsOfTransaction(

@@ -165,8 +165,6 @@ export type NodeHealth = {
 /** Limits that Paybell found by trial. The next process starts with them; only the cost of its calls depends on them. */
 export type NodeLimits = { readonly batch: BatchLimit | null; readonly logs: LogLimit | null };
 
-export const NO_LIMITS: NodeLimits = { batch: null, logs: null };
-
 export type BatchLimit = {
   /** The calls that it takes in one request. */
   readonly size: number;

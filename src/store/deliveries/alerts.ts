@@ -13,7 +13,7 @@ import { alertHeadNo, changeHeads, type HeadTarget, makeHeads } from './heads.ts
 /** Alerts to the entity's own URL. Each alert is an event with one delivery, in a separate queue for each network. */
 
 /** Lists show this in place of a webhook's id. */
-export const ALERT_WEBHOOK_ID = 'notice';
+const ALERT_WEBHOOK_ID = 'notice';
 
 type AlertTarget = Pick<HeadTarget, 'entityId' | 'networkId' | 'event' | 'postUrl'>;
 

@@ -100,7 +100,7 @@ function reserveSlots(
 }
 
 /** How many deliveries to each destination could go out at once, if there were room for all of them. */
-export function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<DestinationKey, number> {
+function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<DestinationKey, number> {
   const wanted = new Map<DestinationKey, number>();
   for (const incoming of accepted) {
     if (incoming.event.firstDelayMs > 0) continue;
@@ -114,7 +114,7 @@ export function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER
 }
 
 /** `slots` is how many of them this process has room for; the first to come get them. */
-export function planAcceptance(
+function planAcceptance(
   accepted: readonly Incoming[],
   slots: ReadonlyMap<DestinationKey, number>,
   moment: Moment,

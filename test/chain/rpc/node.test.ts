@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { blockAt, chainId, contractCall, logsOf, receiptOf, taggedBlock } from '../../../src/chain/evm/rpc/calls.ts';
+import { blockAt, chainId, logsOf, receiptOf, taggedBlock } from '../../../src/chain/evm/rpc/calls.ts';
 import type { Call } from '../../../src/chain/rpc/call.ts';
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { Node, type NodeOptions } from '../../../src/chain/rpc/node.ts';
+import { contractCall } from '../../support/chain/contract-call.ts';
 import { TestClock } from '../../support/chain/followed-chain.ts';
 import { addressOf, wordOf } from '../../support/chain/model-chain.ts';
 import { rejection } from '../../support/rejection.ts';

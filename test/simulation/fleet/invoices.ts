@@ -22,7 +22,7 @@ const DECIMALS = 6;
 const PAYEE_PLACE = 2;
 
 /** An amount of the token in its smallest unit. */
-export function baseOfAmount(amount: number): bigint {
+function baseOfAmount(amount: number): bigint {
   return BigInt(amount) * 10n ** BigInt(DECIMALS);
 }
 

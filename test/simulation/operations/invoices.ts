@@ -14,7 +14,7 @@ import type { Actions, Operation } from './operation.ts';
 /** Invoices, and the payments to their addresses. */
 
 /** The contract that stands for the token of invoices. Sources of the simulation follow others. */
-export const INVOICE_CONTRACT = 100;
+const INVOICE_CONTRACT = 100;
 /** All invoices for exact amounts share it. */
 const SHARED_ADDRESS = 0;
 const EXACT_SHARE = 0.25;

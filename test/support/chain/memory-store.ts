@@ -8,7 +8,7 @@ import type {
   RetractionReason,
   StoredFact,
 } from '../../../src/domain/chain/facts.ts';
-import { NO_VOTES, NOTHING_LEARNED } from '../../../src/domain/chain/witnesses.ts';
+import { NO_VOTES } from '../../../src/domain/chain/witnesses.ts';
 import {
   type AccountProgress,
   type FollowedSource,
@@ -20,6 +20,7 @@ import {
   type SourceKey,
   type Step,
 } from '../../../src/store/chain/network-store.ts';
+import { NOTHING_LEARNED } from './steps.ts';
 
 /** What the store of a follower has to do, without a database. It throws at a transition that the table of facts does not have. */
 

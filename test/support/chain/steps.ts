@@ -1,9 +1,12 @@
 import type { Evidence } from '../../../src/domain/chain/facts.ts';
-import { NOTHING_LEARNED } from '../../../src/domain/chain/witnesses.ts';
-import { type NetworkState, NO_LIMITS, type NodeHealth, type Step } from '../../../src/store/chain/network-store.ts';
+import type { LearnedDepth } from '../../../src/domain/chain/witnesses.ts';
+import type { NetworkState, NodeHealth, NodeLimits, Step } from '../../../src/store/chain/network-store.ts';
 
 /** The evidence of a fact that enough nodes have shown. */
 export const CONFIRMED: Evidence = { votes: { yes: ['1#1'], no: [] }, standing: 'confirmed' };
+
+export const NOTHING_LEARNED: LearnedDepth = { least: null, next: null, sinceMs: null };
+export const NO_LIMITS: NodeLimits = { batch: null, logs: null };
 
 /** The parts of a step that most tests of the store do not look at. */
 export const PLAIN_STEP = {

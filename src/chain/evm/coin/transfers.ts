@@ -11,7 +11,7 @@ import type { Log, Receipt, Transfer } from '../rpc/types.ts';
  */
 
 /** The topic of `Transfer(address,address,uint256)`. */
-export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 type Place = Pick<Log, 'blockNumber' | 'blockHash'> & { readonly blockS?: number };
 

@@ -6,7 +6,6 @@ import {
   readAmount,
   readBlockTransactions,
   readBlockTransfers,
-  readData,
   readHeader,
   readLogs,
   readQuantity,
@@ -115,11 +114,6 @@ export function receiptOf(transactionHash: string): Call<Receipt | null> {
       return receipt;
     },
   };
-}
-
-/** Reads the return data of a contract. The call fails with `rpc_error` if the contract reverts. */
-export function contractCall(contract: string, data: string): Call<string> {
-  return { method: 'eth_call', params: [{ to: contract, data }, 'latest'], read: readData };
 }
 
 function quantity(number: number): string {

@@ -6,7 +6,7 @@ const OLD_BLOCKS = 10;
 const OLD_MS = 60_000;
 
 /** The age from which a head is old. Local networks have old timestamps, so the head must also have stayed the same. */
-export function oldHeadMs(blockTimeMs: number | null): number {
+function oldHeadMs(blockTimeMs: number | null): number {
   return Math.max(OLD_MS, OLD_BLOCKS * (blockTimeMs ?? 0));
 }
 

@@ -74,10 +74,6 @@ export class Witness {
     this.finalized = finalized?.number ?? null;
   }
 
-  get hasClaimed(): boolean {
-    return this.#claim !== null;
-  }
-
   get final(): number | null {
     return this.#claim?.final ?? null;
   }

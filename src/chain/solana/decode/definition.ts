@@ -24,7 +24,7 @@ export type Compiled =
   | { readonly isValid: false; readonly errors: readonly DefinitionError[] };
 
 /** The parts of a payment that a field of the payload can be filled from. */
-export const PAYMENT_FIELDS = ['payer', 'payee', 'amount', 'token', 'memo', 'reference'] as const;
+const PAYMENT_FIELDS = ['payer', 'payee', 'amount', 'token', 'memo', 'reference'] as const;
 export type PaymentField = (typeof PAYMENT_FIELDS)[number];
 type Constant = Extract<FieldSource, { is: unknown }>;
 

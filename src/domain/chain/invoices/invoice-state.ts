@@ -96,7 +96,7 @@ export function countsInEvents(
 }
 
 /** Whether a payment may still prove that an invoice was paid, so that it is too early to call the invoice late. */
-export function mayCount({ state }: InvoicePayment): boolean {
+function mayCount({ state }: InvoicePayment): boolean {
   return state === 'seen' || state === 'final' || state === 'lost';
 }
 

@@ -31,7 +31,7 @@ type Network = RowOf<typeof levelColumns>;
  * Stores the part of a balance that no payment explains. Payments that may still return are explained, because the balance may
  * come from another branch. At an address that invoices share, the balance explains nothing.
  */
-export async function storeUnexplained(queries: Queries, row: InvoiceRow, balance: bigint): Promise<void> {
+async function storeUnexplained(queries: Queries, row: InvoiceRow, balance: bigint): Promise<void> {
   const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];
   const explained = facts
     .map(paymentOf)

@@ -32,7 +32,7 @@ const MIN_SECONDS = 60;
 const MAX_SECONDS = 366 * 86_400;
 
 /** Equal for requests with the same terms, however they were written. */
-export function termsHash({ terms, token, address, base }: PreparedInvoice): string {
+function termsHash({ terms, token, address, base }: PreparedInvoice): string {
   const { networkId, tolerancePercent, match, dateExpires, watchDays, metadata = {} } = terms;
   const { agreementId = null, transferId = null } = terms;
   const texts = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -228,7 +228,7 @@ export class Svm {
   }
 }
 
-export function compiledOf({ messageBytes }: SignedTransaction): Compiled {
+function compiledOf({ messageBytes }: SignedTransaction): Compiled {
   return getCompiledTransactionMessageDecoder().decode(messageBytes) as unknown as Compiled;
 }
 
