@@ -1,10 +1,9 @@
 import { PRACTICE_NETWORK, PRACTICE_TOKEN } from '../../domain/chain/practice.ts';
 import type { Exchange } from '../rpc/http-exchange.ts';
+import { inProcessExchange, Refused } from './in-process-exchange.ts';
 import { FINAL_DEPTH, PracticeChain, SAFE_DEPTH } from './practice-chain.ts';
 
 /** The practice network as a node: it answers the calls of Paybell in the same process, without a connection. */
-
-type Request = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 
 /** Refuses longer ranges and longer lists, as providers do. */
 const MAX_BLOCKS = 10_000;
@@ -28,33 +27,13 @@ export type PracticeOptions = {
 
 export function practiceExchange(options: PracticeOptions = {}): Exchange {
   const { networkId = PRACTICE_NETWORK, hasSafe = true, dateMs = Date.now } = options;
-  return async (payload) => {
+  return inProcessExchange(() => {
     const chain = PracticeChain.at(dateMs());
-    const answer = (request: Request) => answerTo(chain, request, { networkId, hasSafe });
-    const requests = Array.isArray(payload) ? (payload as Request[]) : [payload as Request];
-    const answers = requests.map(answer);
-    return Array.isArray(payload) ? answers : answers[0];
-  };
-}
-
-class Refused extends Error {
-  override readonly name = 'Refused';
-
-  constructor(readonly code: number) {
-    super(`refused with ${code}`);
-  }
+    return (method, params) => resultOf(chain, method, params, { networkId, hasSafe });
+  });
 }
 
 type Network = Required<Pick<PracticeOptions, 'networkId' | 'hasSafe'>>;
-
-function answerTo(chain: PracticeChain, { id, method, params }: Request, network: Network): object {
-  try {
-    return { jsonrpc: '2.0', id, result: resultOf(chain, method, params, network) };
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } };
-  }
-}
 
 function resultOf(chain: PracticeChain, method: string, params: readonly unknown[], network: Network): unknown {
   const [first] = params;

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import { genesisOf } from '../../../domain/chain/families/solana.ts';
+import { inProcessExchange, Refused } from '../../practice/in-process-exchange.ts';
 import type { Exchange } from '../../rpc/http-exchange.ts';
 import { NODE_IS_BEHIND, UNKNOWN_SIGNATURE } from '../rpc/calls.ts';
 import { type PracticePayment, PracticeSlots, practiceAddress, signatureOf } from './practice-slots.ts';
@@ -33,14 +34,12 @@ export function nameOwner(account: string, owner: Owner): void {
 }
 
 export function practiceExchange(networkId: number, dateMs: () => number = Date.now): Exchange {
-  return async (payload) => {
+  return inProcessExchange(() => {
     const slots = PracticeSlots.at(dateMs());
-    const answer = (request: Request) => answerTo(slots, networkId, request);
-    return Array.isArray(payload) ? (payload as Request[]).map(answer) : answer(payload as Request);
-  };
+    return (method, params) => resultOf(slots, networkId, method, params);
+  });
 }
 
-type Request = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 type Options = {
   readonly until?: string;
   readonly before?: string;
@@ -49,23 +48,6 @@ type Options = {
   readonly commitment?: string;
   readonly dataSlice?: { readonly offset: number; readonly length: number };
 };
-
-class Refused extends Error {
-  override readonly name = 'Refused';
-
-  constructor(readonly code: number) {
-    super(`refused with ${code}`);
-  }
-}
-
-function answerTo(slots: PracticeSlots, networkId: number, { id, method, params }: Request): object {
-  try {
-    return { jsonrpc: '2.0', id, result: resultOf(slots, networkId, method, params) };
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } };
-  }
-}
 
 function resultOf(slots: PracticeSlots, networkId: number, method: string, params: readonly unknown[]): unknown {
   const [first, second] = params;
