@@ -28,11 +28,7 @@ export function blockAt(number: number): Call<Header | null> {
   return {
     method: 'eth_getBlockByNumber',
     params: [quantity(number), false],
-    read: (result) => {
-      const header = readHeader(result);
-      if (header !== null && header.number !== number) throw new RpcFailure('garbage');
-      return header;
-    },
+    read: (result) => rejectOther(readHeader(result), (header) => header.number !== number),
   };
 }
 
@@ -41,11 +37,7 @@ export function transactionsAt(number: number): Call<BlockTransactions | null> {
   return {
     method: 'eth_getBlockByNumber',
     params: [quantity(number), false],
-    read: (result) => {
-      const block = readBlockTransactions(result);
-      if (block !== null && block.number !== number) throw new RpcFailure('garbage');
-      return block;
-    },
+    read: (result) => rejectOther(readBlockTransactions(result), (found) => found.number !== number),
   };
 }
 
@@ -55,12 +47,8 @@ export function transfersIn(block: number | string): Call<BlockTransfers | null>
   return {
     method: isNumber ? 'eth_getBlockByNumber' : 'eth_getBlockByHash',
     params: [isNumber ? quantity(block) : block, true],
-    read: (result) => {
-      const found = readBlockTransfers(result);
-      const isOther = found !== null && (isNumber ? found.header.number : found.header.hash) !== block;
-      if (isOther) throw new RpcFailure('garbage');
-      return found;
-    },
+    read: (result) =>
+      rejectOther(readBlockTransfers(result), ({ header }) => (isNumber ? header.number : header.hash) !== block),
   };
 }
 
@@ -69,11 +57,7 @@ export function transferOf(transactionHash: string): Call<Transfer | null | unde
   return {
     method: 'eth_getTransactionByHash',
     params: [transactionHash],
-    read: (result) => {
-      const transfer = readTransaction(result);
-      if (transfer && transfer.transactionHash !== transactionHash) throw new RpcFailure('garbage');
-      return transfer;
-    },
+    read: (result) => rejectOther(readTransaction(result), (found) => found.transactionHash !== transactionHash),
   };
 }
 
@@ -95,11 +79,7 @@ export function logsOf(
   return {
     method: 'eth_getLogs',
     params: [filter],
-    read: (result) => {
-      const logs = readLogs(result, isTaken);
-      if (logs.some(isOther)) throw new RpcFailure('garbage');
-      return logs;
-    },
+    read: (result) => rejectOther(readLogs(result, isTaken), (logs) => logs.some(isOther)),
   };
 }
 
@@ -108,12 +88,14 @@ export function receiptOf(transactionHash: string): Call<Receipt | null> {
   return {
     method: 'eth_getTransactionReceipt',
     params: [transactionHash],
-    read: (result) => {
-      const receipt = readReceipt(result);
-      if (receipt !== null && receipt.transactionHash !== transactionHash) throw new RpcFailure('garbage');
-      return receipt;
-    },
+    read: (result) => rejectOther(readReceipt(result), (receipt) => receipt.transactionHash !== transactionHash),
   };
+}
+
+/** A node that answers another question than it was asked is broken. */
+function rejectOther<Value>(value: Value, isOther: (value: NonNullable<Value>) => boolean): Value {
+  if (value != null && isOther(value)) throw new RpcFailure('garbage');
+  return value;
 }
 
 function quantity(number: number): string {
