@@ -4,6 +4,7 @@ import type { Database, Dialect, Queries } from '../../database/database.ts';
 import { chunks, type RowOf, readInteger, valuesList } from '../../database/sql.ts';
 import { type Change, recordChange } from '../../tenants/audit.ts';
 import { networkTable, sourceAddressTable, sourceTable } from '../tables.ts';
+import { lockNetwork } from './lock-network.ts';
 import { NOTE_UNREAD } from './unread.ts';
 
 /**
@@ -168,10 +169,9 @@ export async function removeFromBook(
   };
 }
 
-/** Locks the network, then the entity, as every change of a source does. */
 async function lockBook(
   queries: Queries,
-  { lockRow }: Dialect,
+  dialect: Dialect,
   entityId: string,
   sourceId: string,
 ): Promise<LockedBook | Extract<BookResult, { kind: 'absent' | 'no_book' }>> {
@@ -185,13 +185,7 @@ async function lockBook(
   if (found.bookPlace === null) return { kind: 'no_book' };
   if (found.isForInvoices === 1) throw new DomainError('source_of_invoices', { sourceId });
   const { networkId } = found;
-  await queries.run('insert into chains (network_id) values ($1) on conflict (network_id) do nothing', [networkId]);
-  const network = await networkColumns.get(
-    queries,
-    `select ${networkColumns.list} from chains where network_id = $1 ${lockRow}`,
-    [networkId],
-  );
-  await queries.get(`select id from entities where id = $1 ${lockRow}`, [entityId]);
+  const network = await lockNetwork(queries, dialect, networkId, entityId, networkColumns);
   const source = await read();
   return source === undefined || network === undefined ? { kind: 'absent' } : { source, network };
 }

@@ -5,6 +5,7 @@ import type { Database, Dialect, Queries } from '../../database/database.ts';
 import { chunks, type RowOf } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import { addToBook, type BookLimits } from '../addresses/change-book.ts';
+import { lockNetwork } from '../addresses/lock-network.ts';
 import { readSymbols } from '../publish/facts.ts';
 import { Outbox } from '../publish/outbox.ts';
 import { invoiceTable, networkTable } from '../tables.ts';
@@ -52,15 +53,8 @@ const NEW_INVOICE = invoiceTable.bulkInsertion(
 /** Returns a result for each invoice; null if the network was not read yet and `head` is not known. */
 export function createInvoices(db: Database, wanted: NewInvoices): Promise<(CreatedInvoice | DomainError)[] | null> {
   const { entityId, networkId, invoices, head, limits, nowS } = wanted;
-  const { lockRow } = db.dialect;
   return db.transaction(async (queries) => {
-    await queries.run('insert into chains (network_id) values ($1) on conflict (network_id) do nothing', [networkId]);
-    const network = await networkColumns.get(
-      queries,
-      `select ${networkColumns.list} from chains where network_id = $1 ${lockRow}`,
-      [networkId],
-    );
-    await queries.get(`select id from entities where id = $1 ${lockRow}`, [entityId]);
+    const network = await lockNetwork(queries, db.dialect, networkId, entityId, networkColumns);
     const tip = network?.tipNumber ?? head;
     if (network === undefined || tip === null) return null;
     const request = { entityId, networkId, invoices, limit: limits.invoices, nowS };
