@@ -61,16 +61,13 @@ export async function* pruneRedeliveries(
     pruned.redeliveries += await readInteger(db, 'count(*)', `from ${old}`, [entityId, beforeS]);
     return;
   }
-  for (let full = true; full && !batches.isStopped; ) {
-    full = await batches.run(async (size) => {
-      const sql = `delete from redeliveries where entity_id = $1 and id in (
-        select id from ${old} limit ${size} ${db.dialect.skipLocked})`;
-      const deleted = await db.transaction((queries) => queries.run(sql, [entityId, beforeS]));
-      pruned.redeliveries += deleted;
-      return deleted === size;
-    });
-    yield;
-  }
+  yield* inBatches(batches, async (size) => {
+    const sql = `delete from redeliveries where entity_id = $1 and id in (
+      select id from ${old} limit ${size} ${db.dialect.skipLocked})`;
+    const deleted = await db.transaction((queries) => queries.run(sql, [entityId, beforeS]));
+    pruned.redeliveries += deleted;
+    return deleted;
+  });
 }
 
 /** Not part of the report. Runs before the facts, which stay as long as their invoices. */
@@ -78,24 +75,22 @@ export async function* pruneInvoices(
   { db, batches, dryRun, beforeS }: Run,
   { entityId }: Entity,
 ): AsyncGenerator<void> {
-  for (let full = !dryRun; full && !batches.isStopped; ) {
-    full = await batches.run(async (size) => (await removeOldInvoices(db, entityId, beforeS, size)) === size);
-    yield;
-  }
+  if (dryRun) return;
+  yield* inBatches(batches, (size) => removeOldInvoices(db, entityId, beforeS, size));
 }
 
 /** Removes old facts. Runs after the events, because held facts are removed together with their events. */
 export async function* pruneFacts(run: Run, { entityId }: Entity): AsyncGenerator<void> {
   const { db, batches, pruned, dryRun } = run;
-  if (dryRun) pruned.facts += await countOldFacts(db, entityId, run);
-  for (let full = !dryRun; full && !batches.isStopped; ) {
-    full = await batches.run(async (size) => {
-      const removed = await removeOldFacts(db, entityId, run, size);
-      pruned.facts += removed;
-      return removed === size;
-    });
-    yield;
+  if (dryRun) {
+    pruned.facts += await countOldFacts(db, entityId, run);
+    return;
   }
+  yield* inBatches(batches, async (size) => {
+    const removed = await removeOldFacts(db, entityId, run, size);
+    pruned.facts += removed;
+    return removed;
+  });
 }
 
 /** Not part of the report. */
@@ -132,8 +127,14 @@ export async function* pruneOldStats(
   { db, batches, dryRun, beforeS }: Run,
   { entityId }: Entity,
 ): AsyncGenerator<void> {
-  for (let full = !dryRun; full && !batches.isStopped; ) {
-    full = await batches.run(async (size) => (await pruneStats(db, entityId, beforeS, size)) === size);
+  if (dryRun) return;
+  yield* inBatches(batches, (size) => pruneStats(db, entityId, beforeS, size));
+}
+
+/** Repeats a removal until it finds fewer rows than a batch. */
+async function* inBatches(batches: Run['batches'], remove: (size: number) => Promise<number>): AsyncGenerator<void> {
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => (await remove(size)) === size);
     yield;
   }
 }
