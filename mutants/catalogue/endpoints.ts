@@ -81,7 +81,7 @@ export const endpoints: readonly Mutant[] = [
     name: 'rekey-leaves-headers',
     what: 'leaves the headers of endpoints under the old key when the secrets are sealed under a new one',
     file: 'store/tenants/secrets.ts',
-    find: '...(await rekeyHeaders(queries, from, to)),',
+    find: "...(await rekeyTable(queries, 'endpoint_headers', integer('endpoint_no'), headersContext, from, to)),",
     replace: '',
     caughtBy: { file: 'delivery/endpoint-settings', test: 'after a rekey' },
   },

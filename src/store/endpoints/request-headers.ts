@@ -51,20 +51,6 @@ export function openHeaders(
   return storedHeaders.parse(JSON.parse(box.open(sealed, headersContext(entityId, endpointNo))));
 }
 
-function headersContext(entityId: string, endpointNo: number): string {
+export function headersContext(entityId: string, endpointNo: number): string {
   return `headers ${entityId} ${endpointNo}`;
-}
-
-/** For operators: seals the headers of every endpoint under another key; returns the entity of each. */
-export async function rekeyHeaders(queries: Queries, from: SecretBox, to: SecretBox): Promise<string[]> {
-  const rows = await ROW.all(queries, `select ${ROW.list} from endpoint_headers`);
-  for (const { entityId, endpointNo, sealed } of rows) {
-    const context = headersContext(entityId, endpointNo);
-    await queries.run('update endpoint_headers set sealed = $3 where entity_id = $1 and endpoint_no = $2', [
-      entityId,
-      endpointNo,
-      to.seal(from.open(sealed, context), context),
-    ]);
-  }
-  return rows.map(({ entityId }) => entityId);
 }

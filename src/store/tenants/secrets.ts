@@ -2,8 +2,9 @@ import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../..
 import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { rekeyCertificates } from '../endpoints/certificates/certificates.ts';
-import { rekeyHeaders } from '../endpoints/request-headers.ts';
+import { type Column, Columns, integer, text } from '../database/sql.ts';
+import { certificateContext } from '../endpoints/certificates/certificates.ts';
+import { headersContext } from '../endpoints/request-headers.ts';
 import { rekeySessions } from '../listen/sessions.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -149,10 +150,10 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
     async (queries) => {
       for (const sql of [...db.dialect.lockStore, ...db.dialect.lockSecrets]) await queries.run(sql);
       const owners = [
-        ...(await rekeyTable(queries, 'signing_secrets', from, to)),
-        ...(await rekeyTable(queries, 'endpoint_secrets', from, to)),
-        ...(await rekeyHeaders(queries, from, to)),
-        ...(await rekeyCertificates(queries, from, to)),
+        ...(await rekeyTable(queries, 'signing_secrets', text('id'), secretContext, from, to)),
+        ...(await rekeyTable(queries, 'endpoint_secrets', text('id'), secretContext, from, to)),
+        ...(await rekeyTable(queries, 'endpoint_headers', integer('endpoint_no'), headersContext, from, to)),
+        ...(await rekeyTable(queries, 'endpoint_certificates', integer('endpoint_no'), certificateContext, from, to)),
         ...(await rekeySessions(queries, db.dialect, from, to)),
         ...(await rekeySigningKeys(queries, from, to)),
       ];
@@ -165,23 +166,26 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
   );
 }
 
-/** Returns the entity of each secret. */
-async function rekeyTable(
+/** Seals each row under the other key. A row is found by its entity and `key`. Returns the entity of each. */
+async function rekeyTable<Key extends string | number>(
   queries: Queries,
-  table: 'signing_secrets' | 'endpoint_secrets',
+  table: 'signing_secrets' | 'endpoint_secrets' | 'endpoint_headers' | 'endpoint_certificates',
+  key: Column<Key>,
+  contextOf: (entityId: string, key: Key) => string,
   from: SecretBox,
   to: SecretBox,
 ): Promise<string[]> {
-  const secrets = await SECRET.all(queries, `select ${SECRET.list} from ${table}`);
-  for (const { entityId, secretId, sealed } of secrets) {
-    const context = secretContext(entityId, secretId);
-    await queries.run(`update ${table} set sealed = $3 where entity_id = $1 and id = $2`, [
+  const columns = new Columns({ entityId: text('entity_id'), key, sealed: text('sealed') });
+  const rows = await columns.all(queries, `select ${columns.list} from ${table}`);
+  for (const { entityId, key: value, sealed } of rows) {
+    const context = contextOf(entityId, value);
+    await queries.run(`update ${table} set sealed = $3 where entity_id = $1 and ${key.sql} = $2`, [
       entityId,
-      secretId,
+      value,
       to.seal(from.open(sealed, context), context),
     ]);
   }
-  return secrets.map(({ entityId }) => entityId);
+  return rows.map(({ entityId }) => entityId);
 }
 
 const SECRET = secretTable.pick(['entityId', 'secretId', 'sealed', 'dateCreated', 'dateExpires']);

@@ -26,7 +26,7 @@ export async function readClientCertificate(
   const sql = `select ${ROW.list} from endpoint_certificates where entity_id = $1 and endpoint_no = $2`;
   const row = await ROW.get(queries, sql, [entityId, endpointNo]);
   if (row === undefined) return null;
-  const given = storedCertificate.parse(JSON.parse(box.open(row.sealed, contextOf(entityId, endpointNo))));
+  const given = storedCertificate.parse(JSON.parse(box.open(row.sealed, certificateContext(entityId, endpointNo))));
   return clientCertificate(given, row.dateExpires);
 }
 
@@ -42,27 +42,13 @@ export async function writeCertificate(
   await queries.run(`delete from endpoint_certificates ${where}`, [entityId, endpointNo]);
   if (given !== null) {
     const { certificate, privateKey, ...facts } = given;
-    const sealed = box.seal(JSON.stringify({ certificate, privateKey }), contextOf(entityId, endpointNo));
+    const sealed = box.seal(JSON.stringify({ certificate, privateKey }), certificateContext(entityId, endpointNo));
     await queries.run(NEW_ROW.text(1), NEW_ROW.parameters([{ entityId, endpointNo, ...facts, sealed }]));
   }
   // After the write, because that waits for a rekey to end: a process with the old key must not seal anything more.
   await checkSecretsOpen(queries, box);
 }
 
-function contextOf(entityId: string, endpointNo: number): string {
+export function certificateContext(entityId: string, endpointNo: number): string {
   return `certificate ${entityId} ${endpointNo}`;
-}
-
-/** For operators: seals the certificates of every endpoint under another key; returns the entity of each. */
-export async function rekeyCertificates(queries: Queries, from: SecretBox, to: SecretBox): Promise<string[]> {
-  const rows = await ROW.all(queries, `select ${ROW.list} from endpoint_certificates`);
-  for (const { entityId, endpointNo, sealed } of rows) {
-    const context = contextOf(entityId, endpointNo);
-    await queries.run('update endpoint_certificates set sealed = $3 where entity_id = $1 and endpoint_no = $2', [
-      entityId,
-      endpointNo,
-      to.seal(from.open(sealed, context), context),
-    ]);
-  }
-  return rows.map(({ entityId }) => entityId);
 }
