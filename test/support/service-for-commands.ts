@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
+import { afterAll, expect } from 'bun:test';
 import { type CommandOutcome, commandLine } from './command-line.ts';
 import { tempFolder } from './paybell.ts';
-import { startTestService, type TestService } from './service.ts';
-import { createTarget } from './stores.ts';
+import { serviceOfFile } from './service-of-file.ts';
 
 /**
  * Starts a service for the tests of a file. The commands have the key of its first entity. They only use HTTP, so one
@@ -10,23 +9,11 @@ import { createTarget } from './stores.ts';
  */
 export function serviceForCommands() {
   const folder = tempFolder();
-  let service: TestService;
-  let remove: () => void;
-
-  beforeAll(async () => {
-    const target = await createTarget('sqlite');
-    remove = target.remove;
-    service = await startTestService(target.url);
-  });
-
-  afterAll(async () => {
-    await service[Symbol.asyncDispose]();
-    remove();
-    folder.remove();
-  });
+  const service = serviceOfFile();
+  afterAll(() => folder.remove());
 
   function paybell(args: readonly string[]): Promise<CommandOutcome> {
-    const { url, first } = service;
+    const { url, first } = service();
     const credentials = { PAYBELL_ENTITY_ID: first.entityId, PAYBELL_API_KEY: first.apiKey };
     return commandLine({ PAYBELL_URL: url, ...credentials, HOME: folder.path })(args);
   }
@@ -37,5 +24,5 @@ export function serviceForCommands() {
     return JSON.parse(stdout);
   }
 
-  return { client: () => service.client(), folder: folder.path, paybell, runJson };
+  return { client: () => service().client(), folder: folder.path, paybell, runJson };
 }

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSecret, sign } from '../../../src/domain/signing.ts';
 import { type CommandLine, commandLine } from '../../support/command-line.ts';
 import { Ledger } from '../../support/ledger.ts';
 import { tempFolder } from '../../support/paybell.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
-import { createTarget } from '../../support/stores.ts';
+import { serviceOfFile } from '../../support/service-of-file.ts';
 import { until } from '../../support/until.ts';
 
 const SECRET = makeSecret(Buffer.alloc(32, 5));
@@ -32,18 +31,8 @@ function saveRequest(ageS: number): { body: string; headers: string } {
   };
 }
 
-let service: TestService;
-let remove: () => void;
-beforeAll(async () => {
-  const target = await createTarget('sqlite');
-  remove = target.remove;
-  service = await startTestService(target.url);
-});
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  remove();
-  folder.remove();
-});
+const service = serviceOfFile();
+afterAll(() => folder.remove());
 
 describe('paybell verify', () => {
   test('accepts a saved request of any age, and says when receivers would not', async () => {
@@ -76,7 +65,7 @@ describe('paybell verify', () => {
 
   test('a server that cannot be asked for its secrets is a failure of its own, not wrong usage', async () => {
     const { body, headers } = saveRequest(1);
-    const { entityId } = service.first;
+    const { entityId } = service().first;
     const settings = { PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: `pbk_${'x'.repeat(36)}` };
     const verifying = ['verify', body, '--headers', headers, '--json'];
     const down = await commandLine({ ...settings, PAYBELL_URL: 'http://127.0.0.1:1' })(verifying);
@@ -84,7 +73,7 @@ describe('paybell verify', () => {
       1,
       { error: { code: 'connection_failed' } },
     ]);
-    const refused = await commandLine({ ...settings, PAYBELL_URL: service.client().url })(verifying);
+    const refused = await commandLine({ ...settings, PAYBELL_URL: service().client().url })(verifying);
     expect([refused.exitCode, JSON.parse(refused.stdout || refused.stderr)]).toMatchObject([
       1,
       { error: { code: 'unauthenticated' } },
@@ -93,13 +82,13 @@ describe('paybell verify', () => {
 
   test('reads the secrets of the server, and the body from standard input', async () => {
     await using receiver = new Ledger();
-    const client = service.client();
+    const client = service().client();
     await client.register(receiver.url());
     await client.send({ eventId: 'saved-1' });
     await until('it has arrived', () => receiver.requests.length === 1);
     const [request] = receiver.requests;
     const lines = Object.entries(request?.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-    const { entityId, apiKey } = service.first;
+    const { entityId, apiKey } = service().first;
     const online = commandLine({ PAYBELL_URL: client.url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey });
     const headers = save('received.txt', lines.join('\n'));
     const { exitCode, stdout } = await online(['verify', '-', '--headers', headers, '--json'], request?.body);

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { verify } from '../../../../src/verify/verify.ts';
 import { commandLine, type RunningCommand, startCommand } from '../../../support/command-line.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { Instances } from '../../../support/instances.ts';
-import { type Credentials, startTestService, type TestService } from '../../../support/service.ts';
-import { createTarget } from '../../../support/stores.ts';
+import type { Credentials } from '../../../support/service.ts';
+import { serviceOfFile } from '../../../support/service-of-file.ts';
 import { SUITE_ENGINES, suiteRuns } from '../../../support/suite.ts';
 import { until } from '../../../support/until.ts';
 
@@ -86,35 +86,24 @@ function startProgram(respond: (received: Received) => Response | Promise<Respon
 }
 
 describe('paybell listen --forward --server', () => {
-  let service: TestService;
-  let remove: () => void;
-
-  beforeAll(async () => {
-    const target = await createTarget('sqlite');
-    remove = target.remove;
-    service = await startTestService(target.url);
-  });
-  afterAll(async () => {
-    await service[Symbol.asyncDispose]();
-    remove();
-  });
+  const service = serviceOfFile();
 
   const listen = async (forward: string, ...more: string[]) => {
-    const listening = new Listening(service.first, { server: service.url, forward, more });
+    const listening = new Listening(service().first, { server: service().url, forward, more });
     await listening.started();
     return listening;
   };
   const sessionExists = async ({ session }: Listening) => {
     const path = `/listen-sessions/${session.sessionId}/results`;
     const result = { deliveryId: 'x', token: 'x', statusCode: 200, durationMs: 1 };
-    const response = await service.client().request('POST', path, JSON.stringify(result));
+    const response = await service().client().request('POST', path, JSON.stringify(result));
     return ((await response.json()) as { detail: string }).detail.includes('no request');
   };
 
   test('forwards each event with a signature of the printed secret, and prints event, status and duration', async () => {
     const program = startProgram(({ eventId }) => new Response('no', { status: eventId === 'second' ? 500 : 200 }));
     const listening = await listen(program.url, '--count', '3');
-    for (const eventId of ['first', 'second', 'third']) await service.client().send({ eventId });
+    for (const eventId of ['first', 'second', 'third']) await service().client().send({ eventId });
     expect(await listening.exitCode()).toBe(0);
     expect(program.received.map(({ eventId }) => eventId).toSorted()).toEqual(['first', 'second', 'third']);
     for (const { body, headers } of program.received) {
@@ -135,13 +124,13 @@ describe('paybell listen --forward --server', () => {
     const elsewhere = startProgram();
     const program = startProgram(() => Response.redirect(elsewhere.url, 307));
     const listening = await listen(program.url, '--count', '1');
-    await service.client().send({ eventId: 'redirected' });
+    await service().client().send({ eventId: 'redirected' });
     expect(await listening.exitCode()).toBe(0);
     expect(listening.requests).toMatchObject([{ statusCode: 307 }]);
     expect(elsewhere.received).toEqual([]);
     await Promise.all([program.stop(), elsewhere.stop()]);
     const unreachable = await listen(program.url, '--count', '1');
-    await service.client().send({ eventId: 'unreachable' });
+    await service().client().send({ eventId: 'unreachable' });
     expect(await unreachable.exitCode()).toBe(0);
     expect(unreachable.requests).toMatchObject([{ eventId: 'unreachable', error: expect.any(String) }]);
   });
@@ -152,10 +141,18 @@ describe('paybell listen --forward --server', () => {
     const wanted = ['--events', 'TransferProcessed', '--networks', '10', '--filter', filter, '--count', '1'];
     const listening = await listen(program.url, ...wanted);
     const event = { event: 'TransferProcessed', networkId: 10, amount: '10' };
-    await service.client().send({ ...event, eventId: 'kind', event: 'LatePayment' });
-    await service.client().send({ ...event, eventId: 'network', networkId: 1 });
-    await service.client().send({ ...event, eventId: 'amount', amount: '9' });
-    await service.client().send({ ...event, eventId: 'wanted' });
+    await service()
+      .client()
+      .send({ ...event, eventId: 'kind', event: 'LatePayment' });
+    await service()
+      .client()
+      .send({ ...event, eventId: 'network', networkId: 1 });
+    await service()
+      .client()
+      .send({ ...event, eventId: 'amount', amount: '9' });
+    await service()
+      .client()
+      .send({ ...event, eventId: 'wanted' });
     expect(await listening.exitCode()).toBe(0);
     expect(program.received.map(({ eventId }) => eventId)).toEqual(['wanted']);
     await program.stop();
@@ -172,10 +169,10 @@ describe('paybell listen --forward --server', () => {
     const program = startProgram();
     const listening = await listen(program.url);
     const { sessionId, secret } = listening.session;
-    expect((await service.client().request('DELETE', `/listen-sessions/${sessionId}`)).status).toBe(204);
+    expect((await service().client().request('DELETE', `/listen-sessions/${sessionId}`)).status).toBe(204);
     await until('there is another', () => listening.lines.filter(({ type }) => type === 'session').length === 2);
     expect(listening.lines.at(-1)?.secret).not.toBe(secret);
-    await service.client().send({ eventId: 'after' });
+    await service().client().send({ eventId: 'after' });
     await until('it is forwarded', () => program.received.length === 1);
     expect(listening.stderr).toContain('the session had ended');
     await listening.stop();
