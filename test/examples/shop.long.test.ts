@@ -119,6 +119,8 @@ test('the shop ships what is final, gives up what a reorg undoes, and has the bo
   await until('the books have every block', async () => {
     books = await readBooks(shop, startMs);
     return books.every(({ agrees }) => agrees) && sumOf('onChain') === 35;
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(books)}`);
   });
   expect(books.flatMap(({ differences }) => differences)).toEqual([]);
   expect([sumOf('onChain'), sumOf('net'), sumOf('retracted')]).toEqual([35, 35, 10]);
