@@ -68,7 +68,7 @@ export const simulator: readonly Mutant[] = [
   {
     name: 'node-fault-is-missing',
     what: 'lets no node invent payments in the simulator',
-    file: 'test/simulation/operations/nodes.ts',
+    file: 'test/simulation/fleet/evm/node-faults.ts',
     find: '  invents: {',
     replace: '  omits: {',
     caughtBy: coverage(DRAWN),
@@ -76,7 +76,7 @@ export const simulator: readonly Mutant[] = [
   {
     name: 'node-fault-has-no-effect',
     what: 'draws nodes that freeze in the simulator and answer as before',
-    file: 'test/simulation/operations/nodes.ts',
+    file: 'test/simulation/fleet/evm/node-faults.ts',
     find: 'for (const node of nodes) node.freeze();',
     replace: 'for (const node of nodes) node.thaw();',
     caughtBy: faults('shows in its answers, and ends'),

@@ -7,11 +7,12 @@ import { addressOf } from '../support/chain/model-chain.ts';
 import { TOPIC } from '../support/chain/model-decoder.ts';
 import { rejection } from '../support/rejection.ts';
 import { createTarget } from '../support/stores.ts';
-import { Network, nodesOf } from './fleet/network.ts';
+import { EvmNetwork } from './fleet/evm/network.ts';
+import { type Network, nodesOf } from './fleet/network.ts';
 import type { Provider } from './fleet/provider.ts';
 import { type ReceiverMode, Receivers } from './fleet/receivers.ts';
+import { FIRST_CONTRACT } from './model/contracts.ts';
 import { Model } from './model/model.ts';
-import { FIRST_CONTRACT } from './operations/chain.ts';
 import { FAULT_ACTIONS } from './operations/faults.ts';
 import { NODE_ACTIONS } from './operations/nodes.ts';
 import type { Simulation } from './simulation.ts';
@@ -176,7 +177,7 @@ test('a tenth of the notifications gets lost', async () => {
 
 test('a fault of the clock sets it by up to an hour, and a fault of the network disturbs a node for some seconds', async () => {
   world.begin(1);
-  const [model, network] = [new Model(), new Network(1)];
+  const [model, network] = [new Model(), new EvmNetwork(1)];
   const simulation = { model, network } as unknown as Simulation;
   const operation = { index: 0, name: '', atMs: 0, seed: 1 };
   FAULT_ACTIONS.clock?.begin(simulation, new Random(1), operation);
@@ -214,14 +215,14 @@ describe('a fault of a node', () => {
 
   /** Whether one of 30 answers is not what another node says. */
   async function differs(network: Network, one: Provider, other: Provider): Promise<boolean> {
-    for (let block = 0; block < 6; block++) network.chain.mine([network.transaction(FIRST_CONTRACT)]);
+    for (let block = 0; block < 6; block++) network.append([network.newPayment(FIRST_CONTRACT).transaction]);
     for (let probe = 0; probe < 30; probe++) if ((await answerOf(one)) !== (await answerOf(other))) return true;
     return false;
   }
 
   test.each(Object.keys(NODE_ACTIONS))('%s shows in its answers, and ends', async (name) => {
     world.begin(1);
-    const network = new Network(seedWith(3));
+    const network = new EvmNetwork(seedWith(3));
     expect(misbehave(network, name)).toBe(true);
     const faulty = network.providers.find(({ misbehaviour }) => misbehaviour !== null);
     const sound = network.providers.find((provider) => provider !== faulty);
@@ -238,7 +239,7 @@ describe('a fault of a node', () => {
     [5, 2],
   ])('of %d nodes meets %d at a time', (nodes, most) => {
     world.begin(1);
-    const network = new Network(seedWith(nodes));
+    const network = new EvmNetwork(seedWith(nodes));
     const draw = new Random(1);
     const begun = Array.from({ length: 10 }, () => misbehave(network, 'node-freezes', draw)).filter((one) => one);
     expect(begun).toHaveLength(most);

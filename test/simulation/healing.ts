@@ -3,7 +3,6 @@ import { updateSource } from '../../src/store/chain/sources/update.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { updateEndpoint } from '../../src/store/endpoints/change.ts';
 import { resumeWebhook } from '../../src/store/webhooks/suspension.ts';
-import { FINAL_DEPTH } from './fleet/network.ts';
 import { box, changeNow } from './fleet/settings.ts';
 import {
   readEndpointNos,
@@ -26,8 +25,6 @@ import { world } from './world/world.ts';
 /** Longer than an instance is down. */
 const RESTART_MS = 20_000;
 const BLOCK_MS = 1_500;
-/** A lone node must call a block final at two heads, and a node that failed is left alone for a while. */
-const MORE_BLOCKS = 60;
 const LOOK_MS = 5_000;
 /** Work that a hint hides has to be found after five minutes, and a retry comes after four. */
 const STANDSTILL_MS = 400_000;
@@ -51,10 +48,11 @@ export async function heal(simulation: Simulation, observer: Database): Promise<
   await world.until(openAll(simulation, observer));
   // Nothing but the auditor corrects these: no event is published from now on.
   for (const draw of simulation.hintFaults.slice(0, 1)) await world.until(spoilHints(observer, draw, 'all heads'));
-  const { head } = network.chain;
+  const { head } = network;
+  const { least, most } = network.lastRounds;
   const isFinal = async () => (await world.until(readProgress(observer))).final >= head;
-  for (let block = 0; block < FINAL_DEPTH + 4 || (block < MORE_BLOCKS && !(await isFinal())); block++) {
-    network.chain.mine();
+  for (let round = 0; round < least || (round < most && !(await isFinal())); round++) {
+    network.append();
     await world.pass(BLOCK_MS);
   }
   const workLeft = await settle(simulation, observer);
@@ -87,6 +85,7 @@ async function openAll({ entityId, fleet }: Simulation, observer: Database): Pro
 
 /** Passes time until nothing is left, or nothing has happened for so long that nothing will. */
 async function settle({ network, receivers }: Simulation, observer: Database): Promise<WorkLeft> {
+  const { head } = network;
   const startedAtMs = world.nowMs;
   let changedAtMs = world.nowMs;
   let last = '';
@@ -94,7 +93,7 @@ async function settle({ network, receivers }: Simulation, observer: Database): P
     const left = await world.until(readWorkLeft(observer));
     const { tip, unconfirmed } = await world.until(readProgress(observer));
     // Paybell asks the nodes again about a payment that some of them denied.
-    if (isDone(left) && tip >= network.chain.head && unconfirmed === 0) return left;
+    if (isDone(left) && tip >= head && unconfirmed === 0) return left;
     const now = JSON.stringify([left, tip, unconfirmed, receivers.receipts.length]);
     if (now !== last) changedAtMs = world.nowMs;
     last = now;

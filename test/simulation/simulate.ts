@@ -9,15 +9,16 @@ import { restartIds } from '../../src/store/new-id.ts';
 import { createEntity } from '../../src/store/tenants/entities.ts';
 import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
+import { EvmNetwork } from './fleet/evm/network.ts';
 import { Fleet } from './fleet/fleet.ts';
-import { Network } from './fleet/network.ts';
+import type { Network } from './fleet/network.ts';
 import { Receivers } from './fleet/receivers.ts';
-import { box, changeNow, NETWORK_ID, simulatedDialect } from './fleet/settings.ts';
+import { box, changeNow, simulatedDialect } from './fleet/settings.ts';
 import { heal } from './healing.ts';
+import { FIRST_CONTRACT } from './model/contracts.ts';
 import { History } from './model/history.ts';
 import { INVOICED, LATE, PAID } from './model/model.ts';
 import { FIRST_ORDERED_URLS, LASTING_URLS, URLS } from './model/urls.ts';
-import { FIRST_CONTRACT } from './operations/chain.ts';
 import { changeEndpoint } from './operations/endpoints.ts';
 import type { Actions, Operation } from './operations/operation.ts';
 import { register } from './operations/webhooks.ts';
@@ -93,7 +94,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     faults: new NoFaults(),
     notifications: new Notifications(),
   });
-  const network = new Network(options.seed);
+  const network = new EvmNetwork(options.seed);
   const receivers = new Receivers();
   const entityId = await world.until(prepare(observer, network));
   const fleet = new Fleet({ size: options.instances, shared: store.db, receivers, network });
@@ -138,7 +139,7 @@ async function prepare(db: Database, network: Network): Promise<string> {
   const { entityId } = await db.transaction((queries) => createEntity(queries, box, 'simulation', changeNow()));
   await createSource(db, entityId, network.source(FIRST_CONTRACT), 10, changeNow());
   for (const postUrl of LASTING_URLS) {
-    const pairs = [{ networkId: NETWORK_ID, event: UNUSED }];
+    const pairs = [{ networkId: network.networkId, event: UNUSED }];
     await registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit: 1_000 }, changeNow());
   }
   for (const postUrl of FIRST_ORDERED_URLS) await changeEndpoint(db, entityId, postUrl, { ordering: 'agreement' });

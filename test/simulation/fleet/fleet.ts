@@ -116,7 +116,7 @@ export class Fleet {
       ...{ owner, faults: place.faults, notifications: this.#notifications },
     });
     const networkStore = network.storeFor(db, owner.name);
-    place.instance = await startInstance({ owner, db, receivers, networkStore, nodes: network.nodesFor() });
+    place.instance = await startInstance({ owner, db, receivers, networkStore, network });
     world.note(`started ${owner.name}`);
   }
 }

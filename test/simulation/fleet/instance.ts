@@ -1,6 +1,4 @@
 import { followNetwork } from '../../../src/chain/chain.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { AttemptTools } from '../../../src/delivery/attempt.ts';
 import { createDelivery } from '../../../src/delivery/delivery.ts';
 import { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
@@ -18,16 +16,16 @@ import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import type { Owner } from '../world/owners.ts';
 import { world } from '../world/world.ts';
-import { simulatedDecoder } from './invoices.ts';
+import type { Network } from './network.ts';
 import type { Receivers } from './receivers.ts';
-import { box, config, log, NETWORK_ID, STEP_CHANGES } from './settings.ts';
+import { box, config, log, STEP_CHANGES } from './settings.ts';
 
 export type InstanceOptions = {
   readonly owner: Owner;
   readonly db: Database;
   readonly receivers: Receivers;
   readonly networkStore: NetworkStore;
-  readonly nodes: Nodes;
+  readonly network: Network;
 };
 
 /** What requests to an instance reach. */
@@ -55,7 +53,13 @@ function attemptTools(db: Database, receivers: Receivers): AttemptTools {
  * Wires one instance as `service.ts` does, without its HTTP server. Throws if the database fails meanwhile, as the program
  * would end.
  */
-export async function startInstance({ owner, db, receivers, networkStore, nodes }: InstanceOptions): Promise<Instance> {
+export async function startInstance({
+  owner,
+  db,
+  receivers,
+  networkStore,
+  network,
+}: InstanceOptions): Promise<Instance> {
   const metrics = new Metrics();
   const counts = new DeliveryMetrics(metrics, new StatsRecorder(db, log, Date.now, metrics.statsDropped));
   const workers = new Workers();
@@ -84,7 +88,8 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
     },
   });
   const follower = followNetwork({
-    ...{ networkId: NETWORK_ID, nodes, reader: new EvmReader(simulatedDecoder(db)), store: networkStore, db, log },
+    ...{ networkId: network.networkId, nodes: network.nodesFor(), reader: network.readerFor(db), store: networkStore },
+    ...{ db, log, pollMs: network.pollMs },
     acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
     ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE, stepChanges: STEP_CHANGES },
     ...{ leastDepth: 1, quorum: null },

@@ -1,6 +1,6 @@
 import { RpcFailure } from '../../../src/chain/rpc/failures.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
-import { balancer, type Faults, type ModelNode } from '../../support/chain/model-node.ts';
+import { balancer } from '../../support/chain/model-node.ts';
 import { world } from '../world/world.ts';
 
 const EXCHANGE_MS = 20;
@@ -8,18 +8,20 @@ const EXCHANGE_MS = 20;
 const TIMEOUT_MS = 10_000;
 
 /** One URL of the network, as Paybell knows it: a node, or several that take the requests in turn. */
-export class Provider {
+export class Provider<Node extends { readonly exchange: Exchange } = { readonly exchange: Exchange }> {
   /** The name of what is wrong with all of its nodes; null while nothing is. */
   misbehaviour: string | null = null;
   /** It keeps connections open and answers nothing, like a process that was stopped. */
   isHanging = false;
   readonly #exchange: Exchange;
+  readonly #healNodes: () => void;
 
   constructor(
-    readonly nodes: readonly ModelNode[],
-    private readonly sound: Partial<Faults>,
+    readonly nodes: readonly Node[],
+    healNode: (node: Node) => void,
   ) {
     this.#exchange = balancer(nodes);
+    this.#healNodes = () => nodes.forEach(healNode);
   }
 
   readonly exchange: Exchange = async (payload, maxBytes, timeoutMs = TIMEOUT_MS) => {
@@ -34,9 +36,6 @@ export class Provider {
   heal(): void {
     this.misbehaviour = null;
     this.isHanging = false;
-    for (const node of this.nodes) {
-      node.thaw();
-      Object.assign(node.faults, this.sound);
-    }
+    this.#healNodes();
   }
 }

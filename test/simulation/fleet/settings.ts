@@ -15,8 +15,6 @@ export const config = loadConfig(
 export const box = new SecretBox(new Uint8Array(32).fill(7));
 export const log = createLogger('silent');
 
-export const NETWORK_ID = 1;
-
 /** Steps of two rows: a fan-out to five webhooks is as long as one to 2,500. */
 const LIMITS = { deliveries: 2, rows: 2, searched: 20, audited: 5 };
 /** Changes of facts that one transaction holds. */

@@ -1,5 +1,5 @@
 import type { PreparedInvoice } from '../../../src/store/chain/invoices/new-invoices.ts';
-import type { ModelTransaction } from '../../support/chain/model-chain.ts';
+import type { Transaction } from '../fleet/network.ts';
 import { History, isAnswered, openSpan, type Span } from './history.ts';
 
 /** What those who use the service know: the requests that they sent, and which of them were answered. */
@@ -43,12 +43,12 @@ export type EventModel = {
 
 export type PaymentModel = {
   readonly name: string;
-  readonly transaction: ModelTransaction;
-  /** The contract whose log tells of it; null for a payment that an event is held for. */
+  readonly transaction: Transaction;
+  /** The contract or wallet that it pays; null for a payment that an event is held for. */
   readonly contract: number | null;
   /** When it was first in a block; infinite before. */
   minedAtMs: number;
-  /** The event that is held for it; null for a payment that a log tells of. */
+  /** The event that is held for it; null for a payment that a source reads. */
   readonly heldEventId: string | null;
   /** The amount that rules compare, as an `amountKey`. */
   readonly ruleAmount: string | null;

@@ -1,9 +1,9 @@
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import { createSource, deleteSource } from '../../../src/store/chain/sources/sources.ts';
 import { readDefinition, type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
-import { paymentOfLog, ruleAmountOf } from '../fleet/amounts.ts';
-import { MAX_REORG_DEPTH } from '../fleet/network.ts';
+import { ruleAmountOf } from '../fleet/amounts.ts';
 import { changeNow } from '../fleet/settings.ts';
+import { FIRST_CONTRACT, LATER_CONTRACTS } from '../model/contracts.ts';
 import type { Model, PaymentModel } from '../model/model.ts';
 import { readSourceIds } from '../oracle/view.ts';
 import type { Simulation } from '../simulation.ts';
@@ -13,9 +13,6 @@ import type { Actions, Operation } from './operation.ts';
 
 /** What happens on the network. */
 
-/** The entity follows the first contract from the start, and the others once it has a source for them. */
-export const FIRST_CONTRACT = 1;
-const LATER_CONTRACTS = [2, 3, 4, 5, 6, 7];
 const LATER_SHARE = 0.4;
 /** Sources that are created at the same time. */
 const SOURCES_AT_ONCE = 2;
@@ -28,45 +25,46 @@ function nextContracts({ followed }: Model): number[] {
 }
 
 function block({ network }: Simulation) {
-  network.chain.mine();
+  network.append();
   return {};
 }
 
 function payment({ network, model }: Simulation, draw: Random, { index }: Operation) {
   // The contracts that are followed next have payments first.
   const contract = draw.chance(LATER_SHARE) ? (draw.pick(nextContracts(model)) ?? FIRST_CONTRACT) : FIRST_CONTRACT;
-  const transaction = network.transaction(contract);
-  const [log] = transaction.logs;
+  const { transaction, fields } = network.newPayment(contract);
   model.payments.push({
     ...{ name: `p${index}`, transaction, contract, minedAtMs: world.nowMs, heldEventId: null },
-    ruleAmount: log === undefined ? null : ruleAmountOf(paymentOfLog(log)),
+    ruleAmount: ruleAmountOf(network.networkId, fields),
   });
-  network.chain.mine([transaction]);
+  network.append([transaction]);
   return { payment: `p${index}` };
 }
 
 /** A reorg removes a payment, and some others with it. */
 function drop({ network, model }: Simulation, draw: Random) {
-  const recent = new Set(network.recent.map(({ hash }) => hash));
+  const { recent } = network;
   const dropped = draw.pick(model.payments.filter(({ transaction }) => recent.has(transaction.hash)));
   if (dropped === undefined) return null;
   const { hash } = dropped.transaction;
-  network.reorg(MAX_REORG_DEPTH, (one) => one.hash === hash || draw.chance(DROPPED_SHARE), draw);
+  network.reorg(network.maxReorgDepth, (one) => one === hash || draw.chance(DROPPED_SHARE), draw);
   return { payment: dropped.name };
 }
 
 /** A reorg that removes nothing: payments move to other blocks. */
 function reorder({ network }: Simulation, draw: Random) {
-  network.reorg(1 + draw.below(MAX_REORG_DEPTH), () => false, draw);
+  network.reorg(1 + draw.below(network.maxReorgDepth), () => false, draw);
   return {};
 }
 
 /** A transaction without a block is in the next one. */
 function bringBack({ network, model }: Simulation, draw: Random) {
-  const waiting = model.payments.filter(({ transaction }) => !network.isCanonical(transaction));
+  const waiting = model.payments.filter(
+    ({ transaction }) => !network.isCanonical(transaction) && network.mayAppend(transaction),
+  );
   const back: PaymentModel | undefined = draw.pick(waiting);
   if (back === undefined) return null;
-  network.chain.mine([back.transaction]);
+  network.append([back.transaction]);
   back.minedAtMs = Math.min(back.minedAtMs, world.nowMs);
   return { payment: back.name };
 }

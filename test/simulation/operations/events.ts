@@ -1,6 +1,6 @@
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
-import { paymentOf, ruleAmountOf } from '../fleet/amounts.ts';
-import { NETWORK_ID } from '../fleet/settings.ts';
+import { ruleAmountOf } from '../fleet/amounts.ts';
+import type { Network } from '../fleet/network.ts';
 import { isAnswered, openSpan, type Span } from '../model/history.ts';
 import { type EventModel, PAID, type PaymentModel, POSTED } from '../model/model.ts';
 import type { Simulation } from '../simulation.ts';
@@ -19,11 +19,12 @@ const MINED_AT_ONCE = 0.7;
 
 function send(simulation: Simulation, draw: Random, event: EventModel, span: Span): void {
   const { eventId, event: kind, body, agreementId, payment } = event;
+  const { entityId, network } = simulation;
   simulation.request(
     draw,
     async ({ acceptQueue }) => {
       await acceptQueue.accept({
-        ...{ entityId: simulation.entityId, eventId, event: kind, networkId: NETWORK_ID, body, agreementId },
+        ...{ entityId, eventId, event: kind, networkId: network.networkId, body, agreementId },
         ...{ heldFor: payment?.transaction.hash ?? null, firstDelayMs: 0 },
       });
       world.note(`accepted ${eventId}`);
@@ -33,17 +34,19 @@ function send(simulation: Simulation, draw: Random, event: EventModel, span: Spa
 }
 
 function newEvent(
+  network: Network,
   draw: Random,
   eventId: string,
   kind: string,
   held: Omit<PaymentModel, 'ruleAmount'> | null,
 ): EventModel {
   const amount = draw.pick(AMOUNTS) ?? 0;
-  const paid = paymentOf(amount);
-  const payment = held === null ? null : { ...held, ruleAmount: ruleAmountOf(paid) };
+  const { networkId } = network;
+  const paid = network.paymentOf(amount);
+  const payment = held === null ? null : { ...held, ruleAmount: ruleAmountOf(networkId, paid) };
   const agreementId = payment === null && draw.chance(AGREEMENT_SHARE) ? `agreement-${draw.below(AGREEMENTS)}` : null;
   const body = JSON.stringify({
-    ...{ eventId, event: kind, networkId: NETWORK_ID, ...paid },
+    ...{ eventId, event: kind, networkId, ...paid },
     ...(agreementId !== null && { agreementId }),
   });
   const acceptance = openSpan(world.nowMs);
@@ -51,7 +54,7 @@ function newEvent(
 }
 
 function post(simulation: Simulation, draw: Random, { index }: Operation) {
-  const event = newEvent(draw, `e${index}`, draw.pick([POSTED[0] ?? '', ...POSTED]) ?? '', null);
+  const event = newEvent(simulation.network, draw, `e${index}`, draw.pick([POSTED[0] ?? '', ...POSTED]) ?? '', null);
   simulation.model.events.push(event);
   send(simulation, draw, event, event.acceptance);
   return { eventId: event.eventId };
@@ -72,18 +75,18 @@ function hold(simulation: Simulation, draw: Random, { index }: Operation) {
   const { model, network } = simulation;
   const held = {
     name: `h${index}`,
-    transaction: network.transaction(null),
+    transaction: network.newTransaction(),
     contract: null,
     minedAtMs: Number.POSITIVE_INFINITY,
     heldEventId: `h${index}`,
   };
-  const event = newEvent(draw, held.heldEventId, PAID, held);
+  const event = newEvent(network, draw, held.heldEventId, PAID, held);
   const { payment } = event;
   if (payment === null) return null;
   model.payments.push(payment);
   model.events.push(event);
   if (draw.chance(MINED_AT_ONCE)) {
-    network.chain.mine([payment.transaction]);
+    network.append([payment.transaction]);
     payment.minedAtMs = world.nowMs;
   }
   send(simulation, draw, event, event.acceptance);
@@ -99,13 +102,15 @@ function retract(simulation: Simulation, draw: Random) {
   const retraction = { eventId: `${event.eventId}-retracted`, acceptance: openSpan(world.nowMs) };
   event.retraction = retraction;
   const { eventId, event: kind } = event;
+  const { entityId } = simulation;
+  const { networkId } = simulation.network;
   const retracts = { eventId, event: kind };
-  const body = JSON.stringify({ eventId: retraction.eventId, event: RETRACTION, networkId: NETWORK_ID, retracts });
+  const body = JSON.stringify({ eventId: retraction.eventId, event: RETRACTION, networkId, retracts });
   simulation.request(
     draw,
     async ({ acceptQueue }) => {
       await acceptQueue.accept({
-        ...{ entityId: simulation.entityId, eventId: retraction.eventId, event: RETRACTION, networkId: NETWORK_ID },
+        ...{ entityId, eventId: retraction.eventId, event: RETRACTION, networkId },
         ...{ body, retracts: eventId, firstDelayMs: 0 },
       });
       world.note(`accepted ${retraction.eventId}`);

@@ -81,11 +81,7 @@ function hint(simulation: Simulation, draw: Random) {
 
 /** A node lags behind, limits the rate or is unreachable for some seconds. */
 function node({ network }: Simulation, draw: Random) {
-  const faulty = draw.pick(network.nodes);
-  const fault = draw.oneOf({ lag: 2 }, { rateLimited: 50 }, { unreachable: 50 });
-  if (faulty === undefined) return null;
-  Object.assign(faulty.faults, fault);
-  const end = () => Object.assign(faulty.faults, { lag: 0, rateLimited: 0, unreachable: 0 });
+  const end = network.disturb(draw);
   asNobody(() => world.schedule(end, draw.next() * NODE_FAULT_MS));
   return {};
 }

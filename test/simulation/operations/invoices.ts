@@ -1,9 +1,11 @@
 import { DomainError } from '../../../src/domain/errors.ts';
 import { cancelInvoice } from '../../../src/store/chain/invoices/cancel.ts';
 import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
-import { AMOUNTS, paymentOf, ruleAmountOf } from '../fleet/amounts.ts';
-import { addressOfInvoice, amountOfBase, prepareInvoice, READINGS } from '../fleet/invoices.ts';
-import { changeNow, NETWORK_ID } from '../fleet/settings.ts';
+import { AMOUNTS, ruleAmountOf } from '../fleet/amounts.ts';
+import { NETWORK_ID, paymentOf } from '../fleet/evm/amounts.ts';
+import { addressOfInvoice, amountOfBase, prepareInvoice, READINGS } from '../fleet/evm/invoices.ts';
+import type { InvoicedChain } from '../fleet/evm/network.ts';
+import { changeNow } from '../fleet/settings.ts';
 import { openSpan } from '../model/history.ts';
 import type { InvoiceModel } from '../model/model.ts';
 import type { Simulation } from '../simulation.ts';
@@ -38,6 +40,12 @@ const LIMITS = { invoices: 1_000, sources: 1_000, book: { ofEntity: 1_000, ofNet
 /** Parts of the amount: in full, in parts, at the end of the tolerance, too much, and dust. */
 const PARTS_PER_MILLE = [1_000, 1_000, 500, 500, 300, 990, 1_200, 0.5];
 
+/** The network of every run that has these operations. */
+function invoicedChain({ invoiced }: Simulation['network']): InvoicedChain {
+  if (invoiced === null) throw new Error('the network has no invoices');
+  return invoiced;
+}
+
 function newInvoice(simulation: Simulation, draw: Random, index: number): InvoiceModel {
   const { model, network } = simulation;
   const isExact = draw.chance(EXACT_SHARE);
@@ -51,7 +59,7 @@ function newInvoice(simulation: Simulation, draw: Random, index: number): Invoic
     amount: isExact ? amount + index + 1 : amount,
     address: addressOfInvoice(isExact ? SHARED_ADDRESS : index + 1),
     tolerancePercent: isExact ? 0 : (draw.pick(TOLERANCES) ?? 0),
-    dateExpires: network.timeS + Math.floor(draw.between(SHORTEST_S, LONGEST_S)),
+    dateExpires: invoicedChain(network).timeS + Math.floor(draw.between(SHORTEST_S, LONGEST_S)),
     watchDays: draw.pick(WATCH_DAYS) ?? 0,
   };
   const place =
@@ -92,14 +100,14 @@ function create(
     draw,
     async ({ db }) => {
       const results = await createInvoices(db, {
-        ...{ entityId, networkId: NETWORK_ID, invoices: [prepared], readings: READINGS, head: network.chain.head },
+        ...{ entityId, networkId: NETWORK_ID, invoices: [prepared], readings: READINGS, head: network.head },
         ...{ limits: LIMITS, nowS: prepared.terms.dateExpires - LEAST_NOTICE_S },
       });
       const [result] = results ?? [];
       if (result === undefined) throw new Error('an invoice has neither an id nor an error');
       if (result instanceof DomainError) throw result;
       creation.endMs = Math.min(creation.endMs, world.nowMs);
-      wanted.answer ??= { invoiceId: result.invoiceId, fromBlock: result.fromBlock, head: network.chain.head };
+      wanted.answer ??= { invoiceId: result.invoiceId, fromBlock: result.fromBlock, head: network.head };
       world.note(`invoice ${wanted.name} from ${result.fromBlock}`);
       onAnswer?.();
     },
@@ -144,14 +152,14 @@ function pay(simulation: Simulation, draw: Random, { index }: Operation) {
 
 function transfer({ model, network }: Simulation, name: string, { prepared }: InvoiceModel, base: bigint): void {
   const { address, terms } = prepared;
-  const transaction = network.transfer(address, base);
+  const transaction = invoicedChain(network).transfer(address, base);
   const fields = paymentOf(amountOfBase(base));
   model.payments.push({
     ...{ name, transaction, contract: INVOICE_CONTRACT, minedAtMs: world.nowMs, heldEventId: null },
-    ruleAmount: ruleAmountOf(fields),
-    transfer: { address, base, invoicedRuleAmount: ruleAmountOf(fields, paymentOf(terms.amount)) },
+    ruleAmount: ruleAmountOf(NETWORK_ID, fields),
+    transfer: { address, base, invoicedRuleAmount: ruleAmountOf(NETWORK_ID, fields, paymentOf(terms.amount)) },
   });
-  network.chain.mine([transaction]);
+  network.append([transaction]);
 }
 
 export const INVOICE_ACTIONS: Actions = {

@@ -5,7 +5,7 @@ import { replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { registerWebhooks } from '../../../src/store/webhooks/register.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { RULES } from '../fleet/amounts.ts';
-import { changeNow, NETWORK_ID } from '../fleet/settings.ts';
+import { changeNow } from '../fleet/settings.ts';
 import { type History, openSpan } from '../model/history.ts';
 import { PAID, POSTED, type WebhookModel } from '../model/model.ts';
 import { URLS } from '../model/urls.ts';
@@ -26,12 +26,12 @@ function leastAmount(): number {
 }
 
 export function register(simulation: Simulation, draw: Random, name: string, event: string, postUrl: string): void {
-  const { model, entityId } = simulation;
+  const { model, network, entityId } = simulation;
   const webhook = model.addWebhook(name, event, postUrl, DEFAULT_FINALITY, world.nowMs);
   simulation.request(
     draw,
     async ({ db }) => {
-      const pairs = [{ networkId: NETWORK_ID, event }];
+      const pairs = [{ networkId: network.networkId, event }];
       const { webhooks, created } = await registerWebhooks(
         db,
         entityId,

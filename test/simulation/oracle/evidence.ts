@@ -74,9 +74,7 @@ export class Evidence {
 
   /** The block on the chain that has the payment; null for none. */
   blockOf({ transaction }: PaymentModel): number | null {
-    const { blocks } = this.simulation.network.chain;
-    const found = blocks.find(({ transactions }) => transactions.some(({ hash }) => hash === transaction.hash));
-    return found?.number ?? null;
+    return this.simulation.network.blockOf(transaction);
   }
 
   /** Every delivery about a payment to a webhook, retractions included. */

@@ -1,6 +1,6 @@
+import { FIRST_CONTRACT } from '../model/contracts.ts';
 import { isAnswered } from '../model/history.ts';
 import { PAID, type PaymentModel, type WebhookModel } from '../model/model.ts';
-import { FIRST_CONTRACT } from '../operations/chain.ts';
 import type { Evidence } from './evidence.ts';
 
 type Registered = WebhookModel & { readonly webhookId: string };
@@ -56,7 +56,7 @@ export function inventedPayments({ model, findings }: Evidence): PaymentModel[] 
   const unknown = new Set(findings.view.facts.map(({ transactionHash }) => transactionHash)).difference(known);
   return [...unknown].map((hash) => ({
     name: `invented ${hash.slice(-6)}`,
-    transaction: { hash, logs: [], isSuccess: true },
+    transaction: { hash },
     ...{ contract: FIRST_CONTRACT, minedAtMs: Number.POSITIVE_INFINITY, heldEventId: null, ruleAmount: null },
   }));
 }

@@ -304,7 +304,7 @@ export function changing(exchange: Exchange, change: (request: RpcRequest, answe
 }
 
 /** One URL with several nodes behind it, which take the requests in turn. */
-export function balancer(nodes: readonly ModelNode[]): Exchange {
+export function balancer(nodes: readonly { readonly exchange: Exchange }[]): Exchange {
   let requests = 0;
   return async (payload) => {
     const node = nodes[requests++ % nodes.length];

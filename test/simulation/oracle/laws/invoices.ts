@@ -5,9 +5,9 @@ import {
   paidRange,
 } from '../../../../src/domain/chain/invoices/invoice-state.ts';
 import { factEventId } from '../../../../src/store/chain/publish/fact-payload.ts';
-import type { ModelBlock } from '../../../support/chain/model-chain.ts';
-import { amountOfBase } from '../../fleet/invoices.ts';
-import { MAX_REORG_DEPTH } from '../../fleet/network.ts';
+import type { ModelBlock, ModelChain } from '../../../support/chain/model-chain.ts';
+import { amountOfBase } from '../../fleet/evm/invoices.ts';
+import { MAX_REORG_DEPTH } from '../../fleet/evm/network.ts';
 import { isAnswered } from '../../model/history.ts';
 import { INVOICED, type InvoiceModel, LATE, PAID, type PaymentModel } from '../../model/model.ts';
 import type { Evidence } from '../evidence.ts';
@@ -106,8 +106,14 @@ function matches({ prepared }: InvoiceModel, { transfer }: PaymentModel): boolea
   return prepared.terms.match === 'address' || transfer.base === prepared.base;
 }
 
+/** The chain of every run that has invoices. */
+function chainOf({ network: { invoiced } }: Evidence['simulation']): ModelChain {
+  if (invoiced === null) throw new Error('the network has no invoices');
+  return invoiced.chain;
+}
+
 function blocksEver({ simulation }: Evidence, { transaction }: PaymentModel): number[] {
-  return (simulation.network.chain.blocksOf.get(transaction.hash) ?? []).map(({ number }) => number);
+  return (chainOf(simulation).blocksOf.get(transaction.hash) ?? []).map(({ number }) => number);
 }
 
 /** A reorg may move a payment that the invoice has to a block that it would not take payments from. */
@@ -148,7 +154,7 @@ function requireSums(
   own: readonly OwnPayment[],
 ): void {
   const shown = evidence.findings.invoices.get(invoiceId);
-  const { blocks } = evidence.simulation.network.chain;
+  const { blocks } = chainOf(evidence.simulation);
   const { base, terms } = prepared;
   const payments = standing(own).map(({ payment, block }): InvoicePayment => {
     const logIndex = blocks[block ?? 0]?.logs.findIndex(
@@ -247,7 +253,7 @@ function requireLate(
 ): void {
   const { name, prepared } = invoice;
   const { passedBlock, lateBlock, isCancelled, untilBlock } = row;
-  const { chain } = evidence.simulation.network;
+  const chain = chainOf(evidence.simulation);
   const { dateExpires } = prepared.terms;
   const timeOf = (block: number) => chain.blocks[block]?.timestampS ?? 0;
   requireOneEvent(evidence, verdict, invoice, row, LATE, lateBlock !== null);

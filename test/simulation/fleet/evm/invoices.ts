@@ -1,14 +1,13 @@
-import { type AbiLibrary, loadAbiLibrary } from '../../../src/chain/evm/decode/abi-library.ts';
-import { LogDecoder } from '../../../src/chain/evm/decode/decoder.ts';
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
-import { formatAmount } from '../../../src/domain/chain/invoices/amounts.ts';
-import { findEntries } from '../../../src/store/chain/addresses/books.ts';
-import type { TokenReading } from '../../../src/store/chain/invoices/book.ts';
-import type { PreparedInvoice } from '../../../src/store/chain/invoices/new-invoices.ts';
-import type { Database } from '../../../src/store/database/database.ts';
-import { addressOf, type ModelLog, wordOf } from '../../support/chain/model-chain.ts';
-import { amountDecoder, DOLLARS } from './amounts.ts';
-import { NETWORK_ID } from './settings.ts';
+import { type AbiLibrary, loadAbiLibrary } from '../../../../src/chain/evm/decode/abi-library.ts';
+import { LogDecoder } from '../../../../src/chain/evm/decode/decoder.ts';
+import type { Decoder } from '../../../../src/chain/evm/follow/evm-poll.ts';
+import { formatAmount } from '../../../../src/domain/chain/invoices/amounts.ts';
+import { findEntries } from '../../../../src/store/chain/addresses/books.ts';
+import type { TokenReading } from '../../../../src/store/chain/invoices/book.ts';
+import type { PreparedInvoice } from '../../../../src/store/chain/invoices/new-invoices.ts';
+import type { Database } from '../../../../src/store/database/database.ts';
+import { addressOf, type ModelLog, wordOf } from '../../../support/chain/model-chain.ts';
+import { amountDecoder, DOLLARS, NETWORK_ID } from './amounts.ts';
 
 /** The token of invoices. Its logs are real ones, so that the real decoder finds them by the address book of the invoices. */
 
