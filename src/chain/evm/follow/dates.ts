@@ -1,12 +1,14 @@
 import type { FactChange, FoundFact, Position } from '../../../domain/chain/facts.ts';
 import { keyOf, positionOf } from '../../follow/compare.ts';
+import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
 import { blockAt } from '../rpc/calls.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
  * Adds the times of their blocks to new places of payments that invoices expect: the time says whether a payment is late. A node may
- * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others.
+ * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. The
+ * other nodes are asked for what the node of the reading does not know or is not believed.
  */
 export async function dateExpected(
   poll: EvmPoll,
@@ -25,17 +27,40 @@ export async function dateExpected(
     return blockS !== undefined && mayDate(blockS) ? [] : { change, position };
   });
   if (undated.length === 0) return changes;
-  const calls = [...new Set(undated.map(({ position }) => position.blockNumber))].map(blockAt);
-  const outcomes = await node.send(calls, 'logs');
-  const headers = calls.flatMap((call): [string, number][] => {
-    const header = outcomes.valueOrNull(call);
-    return header !== null && mayDate(header.timestampS) ? [[header.hash, header.timestampS]] : [];
-  });
-  const times = new Map(headers);
+  const blocks = new Map(undated.map(({ position: { blockHash, blockNumber } }) => [blockHash, blockNumber]));
+  const times = await readTimes(poll, node, blocks);
+  for (const other of follow.nodes.others(node)) {
+    for (const hash of times.keys()) blocks.delete(hash);
+    if (blocks.size === 0) break;
+    for (const [hash, timeS] of await readTimesUnlessFailing(poll, other, blocks)) times.set(hash, timeS);
+  }
   const dated = new Map(
     undated.map(({ change, position }) => [change, withTime(change, times.get(position.blockHash))] as const),
   );
   return changes.map((change) => dated.get(change) ?? change);
+}
+
+/** The credible times of these blocks, by their hashes. */
+async function readTimes(
+  { follow, lease }: EvmPoll,
+  node: Node,
+  blocks: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const calls = [...new Set(blocks.values())].map(blockAt);
+  const outcomes = await node.send(calls, 'logs');
+  const headers = calls.flatMap((call) => outcomes.valueOrNull(call) ?? []);
+  const credible = headers.filter((header) => follow.witnesses.mayDate(node, header, lease.nowMs));
+  return new Map(credible.map(({ hash, timestampS }) => [hash, timestampS]));
+}
+
+/** The payment then stays without a time: the block at which its invoice expired decides. */
+async function readTimesUnlessFailing(...reading: Parameters<typeof readTimes>): ReturnType<typeof readTimes> {
+  try {
+    return await readTimes(...reading);
+  } catch (error) {
+    if (error instanceof RpcFailure) return new Map();
+    throw error;
+  }
 }
 
 /** With this time in place of the one that it has. */

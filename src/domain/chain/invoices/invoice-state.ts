@@ -148,7 +148,8 @@ function isAfterExpiry(
   passedBlock: number | null,
 ): boolean {
   if (blockS !== null) return blockS > dateExpires;
-  return passedBlock !== null && blockNumber > passedBlock;
+  // That block itself is after the expiry.
+  return passedBlock !== null && blockNumber >= passedBlock;
 }
 
 /** Whether too little can have come in time. Decided once the blocks up to the expiry are read. */

@@ -66,9 +66,9 @@ describe('the state of an invoice', () => {
 
   test('follows the tip for a block whose time no node has stated', () => {
     const without = (blockNumber: number) => [payment(100n, { blockNumber, blockS: null })];
-    expect(foldInvoice(TERMS, PASSED, without(50)).isLate).toBe(false);
-    expect(foldInvoice(TERMS, PASSED, without(51)).isLate).toBe(true);
-    expect(foldInvoice(TERMS, OPEN, without(51)).isLate).toBe(false);
+    expect(foldInvoice(TERMS, PASSED, without(49)).isLate).toBe(false);
+    expect(foldInvoice(TERMS, PASSED, without(50)).isLate).toBe(true);
+    expect(foldInvoice(TERMS, OPEN, without(50)).isLate).toBe(false);
   });
 
   test('does not depend on the order in which payments arrive', () => {

@@ -90,6 +90,19 @@ onSuiteEngine('the expiry of an invoice', (store) => {
     },
   );
 
+  test('makes a later payment late, although the blocks of the leader are in the future', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 2 });
+    const invoice = await scene.create(25, 2);
+    const [leader] = scene.models;
+    if (leader === undefined) throw new Error('no such node');
+    leader.faults.aheadS = YEARS_S;
+    scene.chain.mineEmpty(3);
+    scene.chain.mine([scene.transfer(invoice, 25)]);
+    scene.chain.mineEmpty(2);
+    await scene.poll();
+    expect(await scene.read(invoice)).toMatchObject({ state: 'paid', isLate: true });
+  });
+
   test('waits for the time of the tip, which a step of a fork may not have', async () => {
     const scene = await newInvoiceScene(store.db);
     const invoice = await scene.create(25, 4);
