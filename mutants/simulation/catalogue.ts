@@ -153,10 +153,18 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     what: 'retracts only deliveries that have a recorded attempt',
     law: 'L6',
     file: 'store/events/retraction/retraction-task.ts',
-    find: `may_be_received, order_key, lease_ms, recorded as status from queue';
+    find: `\${MAY_BE_RECEIVED} as may_be_received, order_key, lease_ms, recorded as status from queue\`;
 const IN_RECORD = \`id, webhook_no, case when attempts > 0 or may_be_received = 1 then`,
-    replace: `case when attempts > 0 then 1 else 0 end as may_be_received, order_key, lease_ms, recorded as status from queue';
+    replace: `case when attempts > 0 then 1 else 0 end as may_be_received, order_key, lease_ms, recorded as status from queue\`;
 const IN_RECORD = \`id, webhook_no, case when attempts > 0 then`,
+  },
+  {
+    name: 'feed-leaves-no-mark',
+    what: 'retracts nothing for a receiver that has the event from the feed alone',
+    law: 'L6',
+    file: 'store/endpoints/read-feed.ts',
+    find: 'await markShown(db, endpoint.entityId, found.unmarked);',
+    replace: '',
   },
   {
     name: 'retraction-for-everybody',
@@ -211,8 +219,8 @@ const IN_RECORD = \`id, webhook_no, case when attempts > 0 then`,
     what: 'ends a delivery that was claimed and never recorded as if nobody had sent it',
     law: 'L7',
     file: 'store/deliveries/states.ts',
-    find: "'case when may_be_received = 1 and attempts = 0 then 1 end'",
-    replace: "'case when may_be_received = 1 and attempts < 0 then 1 end'",
+    find: 'case when attempts = 0 and',
+    replace: 'case when attempts < 0 and',
   },
   {
     name: 'key-is-never-taken',

@@ -30,10 +30,13 @@ import { BLOCKED } from './heads.ts';
  * | prune (retention.ts)             | deliveries → –                                                              |
  */
 
-/** The codes that `deliveries.status` and `queue.recorded` store. */
-/** For a completed delivery: whether its receiver may have it, although no attempt was recorded. */
-export const WITHOUT_ATTEMPT = 'case when may_be_received = 1 and attempts = 0 then 1 end';
+/** For a row of `queue`: whether its receiver may have the delivery, from a request or from the feed. */
+export const MAY_BE_RECEIVED = 'case when may_be_received = 1 or is_shown = 1 then 1 else 0 end';
 
+/** For the row of a completed delivery: whether its receiver may have it, although no attempt was recorded. */
+export const WITHOUT_ATTEMPT = `case when attempts = 0 and ${MAY_BE_RECEIVED} = 1 then 1 end`;
+
+/** The codes that `deliveries.status` and `queue.recorded` store. */
 export const STATUS_CODES = { delivered: 1, failed: 2, cancelled: 3, superseded: 4 } as const;
 
 export type RecordedStatus = keyof typeof STATUS_CODES;

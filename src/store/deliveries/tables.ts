@@ -48,6 +48,7 @@ export const queueTable = new Table('queue', {
   redeliver: integer('redeliver'),
   recorded: nullable(integer('recorded')),
   mayBeReceived: integer('may_be_received'),
+  isShown: integer('is_shown'),
   leaseS: integer('lease_s'),
   test: nullable(integer('test')),
   statusCode: nullable(integer('status_code')),

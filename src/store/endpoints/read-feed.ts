@@ -14,6 +14,7 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import { type DeliveryRow, eventNoOf, readRows, toDeliveries } from '../deliveries/list/rows.ts';
+import { markShown, readUnmarked } from '../deliveries/shown.ts';
 import { ID_DIGITS } from './sequences.ts';
 
 /** Reading an endpoint's deliveries by their numbers. */
@@ -47,10 +48,31 @@ const MAX_BODY_LENGTH = 2_000_000;
 /** Bodies that are read at a time: the limit is exceeded by no more than these. */
 const BODIES_PER_READ = 10;
 
-/** Null if the entity has no such endpoint. */
-export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
+/**
+ * Null if the entity has no such endpoint. Deliveries without an attempt are marked first: the reader of the feed may have
+ * them from then on, so that a retraction must follow.
+ */
+export async function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
+  const found = await readPage(db, endpoint, { ...position, last: Number.MAX_SAFE_INTEGER });
+  if (found === null || found.unmarked.length === 0) return found;
+  await markShown(db, endpoint.entityId, found.unmarked);
+  // Again, because some of them may have been retracted before the mark. Later deliveries are not marked.
+  return readPage(db, endpoint, { ...position, last: found.feed.deliveries.at(-1)?.sequence ?? 0 });
+}
+
+type FoundPage = FeedPage & {
+  /** Deliveries without an attempt that the feed has not shown before. */
+  readonly unmarked: readonly SqlUuid[];
+};
+
+function readPage(
+  db: Database,
+  endpoint: EndpointKey,
+  position: FeedPosition & { readonly last: number },
+): Promise<FoundPage | null> {
   const { dialect } = db;
-  const key: SqlValue[] = [entityKey(dialect, endpoint.entityId), endpoint.endpointNo];
+  const entity = entityKey(dialect, endpoint.entityId);
+  const key: SqlValue[] = [entity, endpoint.endpointNo];
   // In one snapshot: a delivery that is completed between two reads would be in neither table.
   return db.snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, dialect);
@@ -65,11 +87,17 @@ export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosi
     const firstSequence = counter.firstSequence ?? 1;
     const lastSequence = counter.lastSequence ?? 0;
     const from = Math.max(position.after + 1, firstSequence);
-    const until = Math.min(lastSequence, from + position.limit - 1);
+    const until = Math.min(lastSequence, position.last, from + position.limit - 1);
     const ids = from > until ? [] : await readIds(queries, key, counter, { from, until, lastSequence });
     const deliveries = await readEntries(queries, dialect, endpoint.entityId, from, ids, nowMs);
-    return { postUrl: counter.postUrl, feed: { firstSequence, lastSequence, deliveries } };
+    const waiting = deliveries.flatMap(({ status }, index) => (mayWaitForFirst(status) ? (ids[index] ?? []) : []));
+    const unmarked = await readUnmarked(queries, dialect, entity, waiting);
+    return { postUrl: counter.postUrl, feed: { firstSequence, lastSequence, deliveries }, unmarked };
   }, endpoint.entityId);
+}
+
+function mayWaitForFirst(status: FeedEntry['status']): boolean {
+  return status === 'pending' || status === 'held';
 }
 
 type Range = { readonly from: number; readonly until: number; readonly lastSequence: number };

@@ -3,7 +3,7 @@ import type { EventProgress } from '../../domain/reconciliation/book.ts';
 import { findOpenEvents } from '../chain/read/open-events.ts';
 import type { Database, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, entityKey, integer, type RowOf, uuid, valuesList } from '../database/sql.ts';
-import { STATUS_CODES } from '../deliveries/states.ts';
+import { MAY_BE_RECEIVED, STATUS_CODES } from '../deliveries/states.ts';
 import { type EndpointWebhooks, findWanted } from './endpoint-webhooks.ts';
 
 /** How far the deliveries of events are: all of them, or the deliveries to one endpoint. */
@@ -116,7 +116,7 @@ function countByRange(
        select no, ${count('deliveries', `and ${IS_DELIVERED}`)} + ${count('queue', `and ${WAS_DELIVERED}`)} as acknowledged,
          ${count('deliveries', `and ${IS_NEEDED}`)} as complete, ${count('queue')} as open,
          ${count('queue', 'and attempts > 0')} as tried,
-         ${count('deliveries', `and ${WAS_RECEIVED}`)} + ${count('queue', 'and may_be_received = 1')} as received
+         ${count('deliveries', `and ${WAS_RECEIVED}`)} + ${count('queue', `and ${MAY_BE_RECEIVED} = 1`)} as received
        from e)
      select ${countColumns.list} from counts`,
     [

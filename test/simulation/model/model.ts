@@ -83,6 +83,8 @@ export class Model {
   /** Those whose first request was rejected are not among them. */
   readonly invoices: InvoiceModel[] = [];
   readonly redeliveries: RedeliveryModel[] = [];
+  /** The ids of deliveries that a feed showed before their first attempt: its reader has them. */
+  readonly shown = new Set<string>();
   /** By URL: whether the endpoint keeps the events of an agreement in order. */
   readonly ordering = new Map<string, History<boolean>>();
   /** Contracts that the entity has a source for. */

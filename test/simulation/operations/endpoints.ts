@@ -2,6 +2,7 @@ import { endpointId } from '../../../src/domain/ids.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import { type CheckedUpdate, rotateEndpointSecret, updateEndpoint } from '../../../src/store/endpoints/change.ts';
+import { readFeed, readLastSequences } from '../../../src/store/endpoints/read-feed.ts';
 import { rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import type { Instance } from '../fleet/instance.ts';
 import { box, changeNow } from '../fleet/settings.ts';
@@ -14,10 +15,16 @@ import type { Action, Actions } from './operation.ts';
 /** What entities do with the endpoints of their webhooks, and with their secrets. */
 
 /** Null while no webhook has the URL. */
-export async function findEndpoint(db: Database, entityId: string, postUrl: string): Promise<string | null> {
+async function findEndpointNo(db: Database, entityId: string, postUrl: string): Promise<number | null> {
   const from = 'from endpoints where entity_id = $1 and post_url = $2 and removed_ms = 0';
   const no = await readInteger(db, 'max(no)', from, [entityKey(db.dialect, entityId), postUrl]);
-  return no === 0 ? null : endpointId(no);
+  return no === 0 ? null : no;
+}
+
+/** Null while no webhook has the URL. */
+export async function findEndpoint(db: Database, entityId: string, postUrl: string): Promise<string | null> {
+  const no = await findEndpointNo(db, entityId, postUrl);
+  return no === null ? null : endpointId(no);
 }
 
 export async function changeEndpoint(
@@ -77,10 +84,29 @@ function rotate(simulation: Simulation, draw: Random) {
   return isOwn ? { postUrl } : {};
 }
 
+/** Reads the newest entries, as a receiver that repairs its gaps does. */
+function readNewest(simulation: Simulation, draw: Random) {
+  const { entityId, model } = simulation;
+  const postUrl = draw.pick(URLS) ?? '';
+  const count = 1 + draw.below(10);
+  simulation.request(draw, async ({ db }) => {
+    const endpointNo = await findEndpointNo(db, entityId, postUrl);
+    if (endpointNo === null) return;
+    const [last = 0] = await readLastSequences(db, [{ entityId, endpointNo }]);
+    const position = { after: Math.max(0, last - count), limit: count };
+    const page = await readFeed(db, { entityId, endpointNo }, position);
+    for (const { deliveryId, status } of page?.feed.deliveries ?? []) {
+      if (deliveryId !== null && (status === 'pending' || status === 'held')) model.shown.add(deliveryId);
+    }
+  });
+  return { postUrl };
+}
+
 export const ENDPOINT_ACTIONS: Actions = {
   pause: { weight: 5, begin: changing(() => ({ paused: true })) },
   unpause: { weight: 6, begin: changing(() => ({ paused: false })) },
   headers: { weight: 2, begin: changing((draw) => ({ headers: { 'x-region': draw.chance(0.5) ? 'eu' : null } })) },
   order: { weight: 3, begin: order },
   rotate: { weight: 2, begin: rotate },
+  feed: { weight: 3, begin: readNewest },
 };

@@ -111,7 +111,8 @@ export async function readView(db: Database): Promise<StoreView> {
   return db.snapshot(async (queries) => {
     const { hexOf } = db.dialect;
     const queued = await queries.all<QueuedRow>(
-      `select q.id, q.may_be_received, q.webhook_no, q.recorded as status, q.attempts, q.error, q.due_ms, q.lease_ms, q.generation, h.blocked
+      `select q.id, case when q.may_be_received = 1 or q.is_shown = 1 then 1 else 0 end as may_be_received, q.webhook_no,
+         q.recorded as status, q.attempts, q.error, q.due_ms, q.lease_ms, q.generation, h.blocked
        from queue q join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no order by q.id`,
     );
     const columns = 'id, may_be_received, webhook_no, status, attempts, error';

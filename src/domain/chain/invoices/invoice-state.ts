@@ -148,7 +148,7 @@ function isAfterExpiry(
   passedBlock: number | null,
 ): boolean {
   if (blockS !== null) return blockS > dateExpires;
-  // That block itself is after the expiry.
+  // The block `passedBlock` is itself after the expiry.
   return passedBlock !== null && blockNumber >= passedBlock;
 }
 

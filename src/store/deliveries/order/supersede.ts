@@ -15,7 +15,7 @@ import {
 import { setDeliveries } from '../../events/unmatched.ts';
 import { ENDED, startTask } from '../../tasks/tasks.ts';
 import type { CountChanges } from '../counts/counts.ts';
-import { STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
+import { MAY_BE_RECEIVED, STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
 import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
 
 /**
@@ -128,7 +128,7 @@ export const waitingColumns = new Columns({
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   attempts: integer('attempts'),
-  mayBeReceived: integer('may_be_received'),
+  mayBeReceived: integer(MAY_BE_RECEIVED),
   orderKey: nullable(uuid('order_key')),
 });
 export type WaitingRow = RowOf<typeof waitingColumns>;

@@ -1,6 +1,7 @@
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, entityKey, nullable, type RowOf, uuid, valuesList } from '../../database/sql.ts';
 import { waitingColumns } from '../order/supersede.ts';
+import { WITHOUT_ATTEMPT } from '../states.ts';
 
 const endedColumns = new Columns({
   ...waitingColumns.shape,
@@ -35,7 +36,7 @@ export async function endRedeliveries(
       `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
          attempts, status, status_code, test, error, superseded_by, may_be_received)
        select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, attempts, recorded,
-         status_code, test, error, superseded_by, case when may_be_received = 1 and attempts = 0 then 1 end
+         status_code, test, error, superseded_by, ${WITHOUT_ATTEMPT}
        from queue where ${which}`,
       key,
     );

@@ -15,7 +15,7 @@ import { moveToRecord, type WaitingRow, waitingColumns } from '../../deliveries/
 import { insertDeliveries } from '../../deliveries/queued.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
-import { STATUS_CODES } from '../../deliveries/states.ts';
+import { MAY_BE_RECEIVED, STATUS_CODES } from '../../deliveries/states.ts';
 import type { Progress, StepTools } from '../../tasks/tasks.ts';
 import type { Receiver } from '../acceptance.ts';
 import { type EventTask, subjectsOfTask, takeTurnsOfRest } from '../fan-out-task.ts';
@@ -28,13 +28,15 @@ import { findReceiversOf } from './receivers.ts';
  *
  * | the delivery of the original is …             | the original                             | the retraction       |
  * |-----------------------------------------------|------------------------------------------|----------------------|
- * | in the queue, not leased, never claimed       | superseded                               | none                 |
+ * | in the queue, not leased, not received        | superseded                               | none                 |
  * | in the queue, not leased, may be received     | superseded; a redelivery returns to the  | made                 |
  * |                                               | completed deliveries with its status     |                      |
  * | in the queue, leased                          | ends when its lease is over; is not sent | made, parked behind  |
  * |                                               | again, also if someone asked for that    |                      |
  * | completed, may be received                    | stays                                    | made                 |
- * | completed, never claimed; webhook deleted     | stays                                    | none                 |
+ * | completed, not received; webhook deleted      | stays                                    | none                 |
+ *
+ * A receiver may have a delivery once it was claimed, or shown in the feed.
  *
  * The phase `making` reads every delivery of the original, in the order of their ids. The phase `ending` waits until the
  * queue has none of them. An original and its retraction share an order key, so that the retraction never arrives first.
@@ -59,7 +61,7 @@ const originalColumns = new Columns({
 });
 type Original = RowOf<typeof originalColumns>;
 
-const IN_QUEUE = 'id, webhook_no, may_be_received, order_key, lease_ms, recorded as status from queue';
+const IN_QUEUE = `id, webhook_no, ${MAY_BE_RECEIVED} as may_be_received, order_key, lease_ms, recorded as status from queue`;
 const IN_RECORD = `id, webhook_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
   null as order_key, null as lease_ms, status from deliveries`;
 /** The ids of the deliveries that are retracted. */

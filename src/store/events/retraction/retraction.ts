@@ -6,7 +6,7 @@ import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../../database/sql.ts';
 import type { CountChanges } from '../../deliveries/counts/counts.ts';
 import { endTask } from '../../deliveries/order/supersede.ts';
-import { STATUS_CODES } from '../../deliveries/states.ts';
+import { MAY_BE_RECEIVED, STATUS_CODES } from '../../deliveries/states.ts';
 import type { AcceptanceRun, Incoming, NewEvent, RetractedEvent } from '../acceptance.ts';
 import { findEventNo } from '../event-ids.ts';
 import { startEventTask } from '../fan-out-task.ts';
@@ -68,7 +68,7 @@ function countReceived(
   return readInteger(
     queries,
     `(select count(*) from deliveries ${OF_EVENT} and status <> ${STATUS_CODES.cancelled} and (attempts > 0 or may_be_received = 1))
-     + (select count(*) from queue ${OF_EVENT} and may_be_received = 1)`,
+     + (select count(*) from queue ${OF_EVENT} and ${MAY_BE_RECEIVED} = 1)`,
     '',
     [entity, bindUuid(after), bindUuid(last)],
   );

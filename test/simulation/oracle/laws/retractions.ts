@@ -70,6 +70,11 @@ function requireRetracted(
     const isInOrder = first === undefined || last.atMs <= first.atMs;
     verdict.require(isInOrder, () => `${name} received ${originalId} after its retraction`);
   }
+  const wasShown = made.some(({ deliveryId }) => evidence.model.shown.has(deliveryId));
+  verdict.require(
+    !wasShown || retracted.length > 0,
+    () => `${name} showed ${originalId} in its feed and received no retraction`,
+  );
   // A claim that is returned after the event was retracted has its retraction already.
   const mayHaveIt = made.some(({ mayBeReceived, wasReturned }) => mayBeReceived || wasReturned);
   verdict.require(

@@ -5,8 +5,8 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
   const { clustered } = storage;
   return [
     // `started_at_ms`, `duration_ms` and `response` belong to the only attempt of a delivery with one attempt. All attempts
-    // of other deliveries are in `attempts`. `may_be_received` is 1 if the delivery was claimed but ended without a recorded
-    // attempt, and null otherwise.
+    // of other deliveries are in `attempts`. `may_be_received` is 1 if the delivery was claimed, or shown in the feed, but
+    // ended without a recorded attempt, and null otherwise.
     `create table deliveries (
       entity_id ${uuid} not null,
       id ${uuid} not null,

@@ -51,7 +51,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // `order_key` is a hash of the scope and the subject of the order, and `turn` the place of the row in it. The hashes of
     // the agreement and the payment are there with the key, so that a key can be made for another scope.
     // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
-    // claim unsent clears it.
+    // claim unsent clears it. `is_shown` is 1 once the feed of the endpoint has shown the delivery before an attempt, and
+    // stays: the return of a claim must not clear it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
     // attempt if the webhook has moved since. `recorded` is the status of a completed delivery that is sent again, and
     // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `superseded_by` is the number of
@@ -81,6 +82,7 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       redeliver int not null default 0,
       recorded smallint,
       may_be_received smallint not null default 0,
+      is_shown smallint not null default 0,
       lease_s smallint not null default 0,
       test smallint,
       status_code smallint,
