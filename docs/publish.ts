@@ -34,9 +34,41 @@ export function asMarkdown(headings: readonly string[], rows: readonly (readonly
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** When, how and where a run was made. */
-export function describeRun(command: string): string {
-  return `Last complete run: ${new Date().toISOString().slice(0, 10)}, \`${command.trim()}\`, on ${describeMachine()}.`;
+/** A table of results that runs of a part of it update. */
+export type ResultTable = {
+  readonly page: string;
+  readonly tool: string;
+  readonly section: string;
+  /** How many cells name a row, from the first one on. */
+  readonly keyCells: number;
+  /** The key cells of each row, in the order of the table. Rows with other keys leave it. */
+  readonly order: readonly (readonly string[])[];
+};
+
+/** Returns the rows of the table with those of a run in place of earlier ones, each with the date of its run. */
+export function mergeRows(
+  { page, tool, section, keyCells, order }: ResultTable,
+  found: readonly (readonly string[])[],
+): (readonly string[])[] {
+  const date = new Date().toISOString().slice(0, 10);
+  const keyOf = (cells: readonly string[]) => cells.slice(0, keyCells).join(' ');
+  const all = [...rowsIn(readSection(page, tool, section)), ...found.map((cells) => [...cells, date])];
+  const rows = new Map(all.map((cells) => [keyOf(cells), cells]));
+  return order.flatMap((key) => {
+    const row = rows.get(keyOf(key));
+    return row === undefined ? [] : [row];
+  });
+}
+
+/** The cells of each line of a Markdown table, except for its two lines of headings. */
+function rowsIn(table: string): string[][] {
+  const lines = table.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
+}
+
+/** For a table whose rows have dates. */
+export function describeRows(): string {
+  return `Each row has the date of its run, on ${describeMachine()}.`;
 }
 
 export function describeMachine(): string {

@@ -8,8 +8,8 @@ import { runAndExit } from '../test/support/run-and-exit.ts';
 import { MUTANTS } from './catalogue.ts';
 import type { RunOptions } from './in-workspaces.ts';
 import { areaOf, type Defect, type Mutant, type Outcome, passes, type Result } from './mutant.ts';
-import { publish } from './publish.ts';
-import { asJson, cellsOf, HEADINGS, shareOfShort } from './report.ts';
+import { type Published, publish } from './publish.ts';
+import { asJson, cellsOf, HEADINGS, PUBLISHED, shareOfShort } from './report.ts';
 import { runMutants } from './run.ts';
 import { stopRuns } from './run-process.ts';
 import { SIMULATED } from './simulation/catalogue.ts';
@@ -54,10 +54,9 @@ function readArguments(): Arguments | null {
   const { simulate: isSimulated, json } = values;
   const names = (mutant: Defect & { readonly law?: string }) => [mutant.name, areaOf(mutant), mutant.law];
   const known = new Set((isSimulated ? SIMULATED : MUTANTS).flatMap(names));
-  // The published table has to be complete.
   const isWhole = positionals.length === 0;
   const areKnown = positionals.every((name) => known.has(name));
-  if (!areKnown || !COUNT.test(values['at-once']) || (values.publish && !isWhole)) return null;
+  if (!areKnown || !COUNT.test(values['at-once'])) return null;
   const isNamed: Arguments['isNamed'] = (mutant) => isWhole || positionals.some((name) => names(mutant).includes(name));
   return { isSimulated, isNamed, atOnce: Number(values['at-once']), json, publish: values.publish };
 }
@@ -78,18 +77,19 @@ type Catalogue<One extends Defect, Found extends { readonly outcome: Outcome }> 
   readonly cellsOf: (result: Found) => string[];
   readonly notes: (results: readonly Found[]) => string;
   readonly asJson: (results: readonly Found[]) => unknown;
-  readonly publish: (results: readonly Found[], command: string, seconds: number) => void;
+  readonly published: Published;
 };
 
 const TESTED: Catalogue<Mutant, Result> = {
-  ...{ mutants: MUTANTS, headings: HEADINGS, print: printResult, notes: shareOfShort, cellsOf, asJson, publish },
+  ...{ mutants: MUTANTS, headings: HEADINGS, print: printResult, notes: shareOfShort, cellsOf, asJson },
+  published: PUBLISHED,
   run: async (options) => runMutants({ ...options, databaseUrl: await createPostgresDatabase() }),
 };
 
 const WITH_SIMULATOR: Catalogue<SimulatedMutant, SimulatedResult> = {
   ...{ mutants: SIMULATED, headings: simulated.HEADINGS, print: simulated.printSimulated, run: simulateMutants },
   ...{ cellsOf: simulated.cellsOf, notes: simulated.lawsOf, asJson: simulated.simulatedJson },
-  publish: simulated.publishSimulated,
+  published: simulated.PUBLISHED,
 };
 
 async function runCatalogue<One extends Defect, Found extends { readonly outcome: Outcome }>(
@@ -121,8 +121,7 @@ async function runCatalogue<One extends Defect, Found extends { readonly outcome
     printLine(catalogue.notes(results));
   }
   const passed = results.every(passes);
-  const command = `npm run mutants -- ${process.argv.slice(2).join(' ')}`;
-  if (given.publish && passed) catalogue.publish(results, command, seconds);
+  if (given.publish && passed) publish(catalogue.published, results.map(catalogue.cellsOf));
   return passed ? 0 : 1;
 }
 

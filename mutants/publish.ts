@@ -1,15 +1,31 @@
-import { asMarkdown, describeRun, publishSections } from '../docs/publish.ts';
-import type { Result } from './mutant.ts';
-import { cellsOf, HEADINGS, shareOfShort } from './report.ts';
+import { asMarkdown, describeRows, mergeRows, publishSections } from '../docs/publish.ts';
+import type { Defect } from './mutant.ts';
 
-/** Writes the table of a complete run into faults/RESULTS.md, between its markers. */
-export function publish(results: readonly Result[], command: string, seconds: number): void {
-  const minutes = Math.ceil(seconds / 60);
-  publishSections('../faults/RESULTS.md', 'mutants', {
-    run: `${describeRun(command)} ${results.length} mutants, all caught, in ${minutes} minutes. ${shareOfShort(results)}`,
-    table: asMarkdown(
-      HEADINGS,
-      results.map(cellsOf).map(([name, ...cells]) => [`\`${name}\``, ...cells]),
-    ),
+const PAGE = '../faults/RESULTS.md';
+const TOOL = 'mutants';
+
+/** The sections of faults/RESULTS.md that have the results of a catalogue. */
+export type Published = {
+  readonly catalogue: readonly Defect[];
+  readonly run: string;
+  readonly table: string;
+  readonly headings: readonly string[];
+  /** What all rows of the table show together. */
+  readonly summary: (rows: readonly (readonly string[])[]) => string;
+};
+
+/** Writes the rows of a run into the table of a catalogue, between its markers. The rows of other mutants stay. */
+export function publish(
+  { catalogue, run, table, headings, summary }: Published,
+  found: readonly (readonly string[])[],
+): void {
+  const named = found.map(([name, ...cells]) => [quoted(name ?? ''), ...cells]);
+  const order = catalogue.map(({ name }) => [quoted(name)]);
+  const rows = mergeRows({ page: PAGE, tool: TOOL, section: table, keyCells: 1, order }, named);
+  publishSections(PAGE, TOOL, {
+    [run]: `${describeRows()} ${rows.length} mutants, all caught. ${summary(rows)}`,
+    [table]: asMarkdown([...headings, 'date'], rows),
   });
 }
+
+const quoted = (name: string) => `\`${name}\``;

@@ -1,17 +1,27 @@
+import { MUTANTS } from './catalogue.ts';
 import { areaOf, passes, type Result, sourceOf, testOf } from './mutant.ts';
+import type { Published } from './publish.ts';
 
-export const HEADINGS = ['mutant', 'area', 'what it does', 'caught by', 'seconds'] as const;
+export const HEADINGS = ['mutant', 'area', 'what it does', 'caught by', 'suite', 'seconds'] as const;
 
-export function cellsOf({ mutant, outcome, seconds }: Result): string[] {
+export const PUBLISHED: Published = {
+  ...{ catalogue: MUTANTS, run: 'run', table: 'table', headings: HEADINGS },
+  summary: (rows) => shareOf(rows.map((cells) => cells[HEADINGS.indexOf('suite')])),
+};
+
+export function cellsOf({ mutant, outcome, suite, seconds }: Result): string[] {
   const caughtBy = outcome === 'caught' ? `${mutant.caughtBy.file}: ${mutant.caughtBy.test}` : outcome.toUpperCase();
-  return [mutant.name, areaOf(mutant), mutant.what, caughtBy, seconds.toFixed(0)];
+  return [mutant.name, areaOf(mutant), mutant.what, caughtBy, suite, seconds.toFixed(0)];
 }
 
 /** How many of the mutants that were caught needed no more than the short suite. */
 export function shareOfShort(results: readonly Result[]): string {
-  const caught = results.filter(passes);
-  const short = caught.filter(({ suite }) => suite === 'short').length;
-  return `The short suite catches ${short} of ${results.length}, and the long suite ${caught.length - short} more.`;
+  return shareOf(results.map((result) => (passes(result) ? result.suite : null)));
+}
+
+function shareOf(suites: readonly (string | null | undefined)[]): string {
+  const count = (suite: string) => suites.filter((one) => one === suite).length;
+  return `The short suite catches ${count('short')} of ${suites.length}, and the long suite ${count('long')} more.`;
 }
 
 /** For programs: every figure of the table, and where to look. */

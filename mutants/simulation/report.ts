@@ -1,9 +1,15 @@
-import { asMarkdown, describeRun, publishSections } from '../../docs/publish.ts';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { areaOf, passes, sourceOf } from '../mutant.ts';
+import type { Published } from '../publish.ts';
+import { SIMULATED } from './catalogue.ts';
 import { SEEDS, type SimulatedResult } from './run.ts';
 
 export const HEADINGS = ['mutant', 'area', 'what it does', 'law', 'seed'] as const;
+
+export const PUBLISHED: Published = {
+  ...{ catalogue: SIMULATED, run: 'simulation-run', table: 'simulation-table', headings: HEADINGS },
+  summary: (rows) => countLaws(rows.map((cells) => cells[HEADINGS.indexOf('law')])),
+};
 
 export function cellsOf({ mutant, outcome, seed }: SimulatedResult): string[] {
   return [mutant.name, areaOf(mutant), mutant.what, mutant.law, seed === null ? outcome.toUpperCase() : String(seed)];
@@ -20,8 +26,11 @@ export function printSimulated({ mutant, outcome, seed, output, seconds }: Simul
 
 /** How many laws a mutant broke. */
 export function lawsOf(results: readonly SimulatedResult[]): string {
-  const laws = new Set(results.filter(passes).map(({ mutant }) => mutant.law));
-  return `The simulator broke ${laws.size} laws with them.`;
+  return countLaws(results.filter(passes).map(({ mutant }) => mutant.law));
+}
+
+function countLaws(broken: readonly (string | undefined)[]): string {
+  return `The simulator broke ${new Set(broken).size} laws with them.`;
 }
 
 /** For programs: every figure of the table, and where to look. */
@@ -33,16 +42,4 @@ export function simulatedJson(results: readonly SimulatedResult[]): unknown {
       ...{ seconds: Math.round(seconds * 10) / 10, output },
     })),
   };
-}
-
-/** Writes the table of a complete run into faults/RESULTS.md, between its markers. */
-export function publishSimulated(results: readonly SimulatedResult[], command: string, seconds: number): void {
-  const minutes = Math.ceil(seconds / 60);
-  publishSections('../faults/RESULTS.md', 'mutants', {
-    'simulation-run': `${describeRun(command)} ${results.length} mutants, all caught, in ${minutes} minutes. ${lawsOf(results)}`,
-    'simulation-table': asMarkdown(
-      HEADINGS,
-      results.map(cellsOf).map(([name, ...cells]) => [`\`${name}\``, ...cells]),
-    ),
-  });
 }

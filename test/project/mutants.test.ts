@@ -55,7 +55,7 @@ describe('the catalogue of mutants', () => {
 /** The mutants of a table in faults/RESULTS.md. */
 function publishedIn(section: string): string[] {
   const rows = readSection('../faults/RESULTS.md', 'mutants', section);
-  return [...rows.matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \|$/gm)].map(
+  return [...rows.matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \| [\d-]+ \|$/gm)].map(
     ([, name, what]) => `${name}: ${what}`,
   );
 }
