@@ -270,9 +270,10 @@ function requireLate(
     verdict.require(lateBlock !== null || !isUnpaid, () => `${name} is not paid and was not called late`);
   }
   if (lateBlock !== null) {
+    const taken = Math.min(lateBlock, untilBlock ?? lateBlock) + 1;
     const isTrue = chain.views.some(
       ({ blocks, length }) =>
-        length > lateBlock && receivedBy(evidence, invoice, row, blocks.slice(0, lateBlock + 1)) < leastOf(invoice),
+        length > lateBlock && receivedBy(evidence, invoice, row, blocks.slice(0, taken)) < leastOf(invoice),
     );
     verdict.require(isTrue, () => `${name} was called late at ${lateBlock} although it was paid`);
   }
