@@ -130,9 +130,13 @@ test('no payment is retracted whose transaction a node still has, even if it lea
   chain.fork(1, [[], [payment]]);
   for (const { faults } of nodes) faults.omission = { responses: 100, logs: 100 };
   await followed.poll();
+  const timestampS = chain.blocks.at(-1)?.timestampS;
   await mineAndPoll(followed, 12);
   expect(store.counts.retracted).toBe(0);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'seen', revision: 1 });
+  // From the header that shows that the node has the block of the receipt.
+  const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === payment.hash);
+  expect(fact?.position?.blockS).toBe(timestampS);
 });
 
 test('one response without the transaction is not enough for a retraction', async () => {

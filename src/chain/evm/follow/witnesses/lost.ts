@@ -1,5 +1,6 @@
 import type { FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
 import { keyOf } from '../../../follow/compare.ts';
+import type { Header } from '../../../follow/header.ts';
 import { cutSteps } from '../../../follow/steps.ts';
 import type { Call } from '../../../rpc/call.ts';
 import type { Node } from '../../../rpc/node.ts';
@@ -133,40 +134,43 @@ async function askReceipts(poll: EvmPoll, leader: Node, due: readonly StoredFact
     const answer = answerTo(call, outcomes);
     if (answer !== undefined) receipts.set(hash, answer);
   }
-  const isCanonical = await canonicalBlocks(node, [...receipts.values()]);
+  const headers = await headersOf(node, [...receipts.values()]);
   const changes = asked.flatMap((fact) => {
     const receipt = receipts.get(fact.transactionHash);
-    if (receipt === undefined || (receipt !== null && !isCanonical(receipt))) return [];
-    const back = receipt === null ? null : backIn(poll, fact, receipt);
+    if (receipt === undefined) return [];
+    const header = receipt === null ? null : headers.get(receipt.blockHash);
+    // The node does not have the block that its receipt names.
+    if (header === undefined) return [];
+    const back = receipt === null || header === null ? null : backIn(poll, node, fact, receipt, header);
     return back === null ? absent(poll, node, fact) : [back];
   });
   await write(poll, shownBy(poll, node, changes));
 }
 
-/** Whether the node has the blocks that its receipts name. */
-async function canonicalBlocks(
-  node: Node,
-  receipts: readonly (Receipt | null)[],
-): Promise<(receipt: Receipt) => boolean> {
+/** The headers of the blocks that the receipts name, as far as the node has these blocks. */
+async function headersOf(node: Node, receipts: readonly (Receipt | null)[]): Promise<Map<string, Header>> {
   const numbers = receipts.flatMap((receipt) => receipt?.blockNumber ?? []);
-  const calls = new Map(numbers.map((number) => [number, blockAt(number)]));
-  if (calls.size === 0) return () => false;
-  const outcomes = await node.send([...calls.values()], 'lost');
-  return ({ blockNumber, blockHash }) => {
-    const call = calls.get(blockNumber);
-    return call !== undefined && outcomes.valueOrNull(call)?.hash === blockHash;
-  };
+  const calls = [...new Set(numbers)].map(blockAt);
+  if (calls.length === 0) return new Map();
+  const outcomes = await node.send(calls, 'lost');
+  const headers = calls.flatMap((call) => outcomes.valueOrNull(call) ?? []);
+  return new Map(headers.map((header) => [header.hash, header]));
 }
 
 /** Null if the transaction no longer has the log: it failed, or wrote another one. */
-function backIn({ follow, state }: EvmPoll, fact: StoredFact, receipt: Receipt): FactChange | null {
-  const { entityId, factId, isHeld } = fact;
-  const { blockNumber, blockHash, logs } = receipt;
+function backIn(
+  { follow, state, lease }: EvmPoll,
+  node: Node,
+  { entityId, factId, isHeld, position }: StoredFact,
+  { blockNumber, blockHash, isSuccess, logs }: Receipt,
+  header: Header,
+): FactChange | null {
   if (blockNumber > (state.tip?.number ?? 0)) return null;
   const log = follow.decoder.identify(follow.options.networkId, logs).get(factId);
-  if (isHeld ? !receipt.isSuccess : log === undefined) return null;
-  const logIndex = log?.logIndex ?? fact.position?.logIndex ?? 0;
-  return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex } };
+  if (isHeld ? !isSuccess : log === undefined) return null;
+  const logIndex = log?.logIndex ?? position?.logIndex ?? 0;
+  const time = follow.witnesses.mayDate(node, header, lease.nowMs) ? { blockS: header.timestampS } : {};
+  return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex, ...time } };
 }
 
 /** Notes that the node does not have the fact. Enough answers after the grace are a retraction. */
