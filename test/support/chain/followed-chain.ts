@@ -1,4 +1,4 @@
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder, EvmHabits } from '../../../src/chain/evm/follow/evm-poll.ts';
 import { evmIdentity } from '../../../src/chain/evm/identity.ts';
 import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';
@@ -32,6 +32,7 @@ export type FollowedOptions = {
   readonly leastDepth?: number;
   readonly quorum?: number | null;
   readonly decoder?: Decoder;
+  readonly habits?: EvmHabits;
   /** What another follower has left. */
   readonly store?: MemoryStore;
 };
@@ -82,7 +83,7 @@ export class FollowedChain {
     this.follower = new Follower({
       store: this.store,
       nodes: this.nodes,
-      reader: new EvmReader(options.decoder ?? modelDecoder),
+      reader: new EvmReader(options.decoder ?? modelDecoder, options.habits),
       ...{ networkId: 1, finalityDepth, graceBlocks, leastDepth, quorum, clock },
     });
   }

@@ -2,6 +2,7 @@ import { InDoubt, retryInDoubt } from '../../follow/doubt.ts';
 import type { Header } from '../../follow/header.ts';
 import { RpcFailure } from '../../rpc/failures.ts';
 import type { Node } from '../../rpc/node.ts';
+import type { Log } from '../rpc/types.ts';
 import { datedBy, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
@@ -57,8 +58,12 @@ async function readByHash(poll: EvmPoll, node: Node, { head }: Look, { from, to,
   const reading = await readBlocks(node, wanted);
   hashRefusals.set(node.name, isRefusal(reading) ? refusals + 1 : 0);
   if (isRefusal(reading)) return null;
-  const mayDate = poll.follow.witnesses.mayDate(node, head, poll.lease.nowMs);
-  return { ...reading, logs: mayDate ? datedBy(head, reading.logs) : reading.logs, header: head };
+  return { ...reading, logs: datedByHead(poll, node, head, reading.logs), header: head };
+}
+
+/** The head comes from an earlier call, so that a reading up to it needs no header of its own. */
+function datedByHead({ follow, lease }: EvmPoll, node: Node, head: Header, logs: readonly Log[]): readonly Log[] {
+  return follow.witnesses.mayDate(node, head, lease.nowMs) ? datedBy(head, logs) : logs;
 }
 
 type SureReading = Reading & { readonly header: Header };
@@ -74,12 +79,12 @@ async function readConsistently(poll: EvmPoll, node: Node, look: Look, wanted: W
   const isTrusted = poll.follow.habits.savesCalls && look.withTags && wanted.to === head.number;
   const reading = await readOrShrink(poll, node, { ...wanted, check: isTrusted ? null : wanted.to });
   if (isRefusal(reading)) return reading;
-  const { logs } = reading;
   const header = isTrusted ? head : reading.header;
+  const logs = isTrusted ? datedByHead(poll, node, head, reading.logs) : reading.logs;
   const { to } = wanted;
   if (header === null || (to === head.number && header.hash !== head.hash)) throw new InDoubt();
   if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== header.hash)) throw new InDoubt();
-  return { ...reading, header };
+  return { ...reading, logs, header };
 }
 
 async function readOrShrink(poll: EvmPoll, node: Node, { from, to, transactions, check }: Checked) {
