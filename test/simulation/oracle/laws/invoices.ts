@@ -116,14 +116,18 @@ function blocksEver({ simulation }: Evidence, { transaction }: PaymentModel): nu
   return (chainOf(simulation).blocksOf.get(transaction.hash) ?? []).map(({ number }) => number);
 }
 
-/** A reorg may move a payment that the invoice has to a block that it would not take payments from. */
+/**
+ * A reorg may move a payment that the invoice has to a block that it would not take payments from. A cancelled invoice that retention
+ * removed may have been created again, and the new one is not cancelled.
+ */
 function mayTake(
   evidence: Evidence,
   invoice: InvoiceModel,
-  { fromBlock, untilBlock }: InvoiceView,
+  { fromBlock, untilBlock, isCancelled }: InvoiceView,
   payment: PaymentModel,
 ): boolean {
-  const isAfterCancellation = invoice.cancellation !== null && payment.minedAtMs > invoice.cancellation.endMs;
+  const cancelledAtMs = isCancelled ? invoice.cancellation?.endMs : undefined;
+  const isAfterCancellation = cancelledAtMs !== undefined && payment.minedAtMs > cancelledAtMs;
   const isWatched = (block: number) => block >= fromBlock && block <= (untilBlock ?? block);
   return matches(invoice, payment) && !isAfterCancellation && blocksEver(evidence, payment).some(isWatched);
 }
