@@ -15,6 +15,8 @@ import { checkTail } from './follow/witnesses/tail-check.ts';
 
 /** Reads a network whose contracts write logs. */
 export class EvmReader implements ChainReader {
+  readonly catchesUp = true;
+
   constructor(
     private readonly decoder: Decoder,
     private readonly habits: EvmHabits = ETHEREUM_HABITS,

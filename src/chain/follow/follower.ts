@@ -40,6 +40,7 @@ export class Follower {
       poll: () => this.poll(),
       backfill: () => this.backfill(),
       nodesWaitMs: () => nodes.waitMs,
+      catchesUp: reader.catchesUp,
       ...options,
     });
   }

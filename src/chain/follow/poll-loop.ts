@@ -18,6 +18,8 @@ type LoopOptions = LoopHooks & {
   readonly nodesWaitMs: () => number;
   /** The least time from one poll to the next; null for none. */
   readonly pollMs?: number | null | undefined;
+  /** Whether the next poll follows at once while blocks are unread; true unless given. */
+  readonly catchesUp?: boolean;
 };
 
 const MIN_WAIT_MS = 500;
@@ -66,9 +68,11 @@ export class PollLoop {
 
   /** From the start of this poll, which took so long, to the start of the next one. */
   #waitMs(result: PollResult, tookMs: number): number {
-    const { outcome, lagBlocks, blockTimeMs, network } = result;
+    const { catchesUp = true, nodesWaitMs } = this.options;
+    const { outcome, blockTimeMs, network } = result;
+    const lagBlocks = catchesUp ? result.lagBlocks : 0;
     const isAimed = outcome === 'followed' && lagBlocks === 0 && blockTimeMs !== null && network !== null;
-    if (!isAimed) return waitAfterMs(result, this.options.nodesWaitMs());
+    if (!isAimed) return waitAfterMs({ ...result, lagBlocks }, nodesWaitMs());
     const { tipHash, headS } = network;
     const dateMs = (this.options.dateMs ?? Date.now)();
     return tookMs + this.#aim.waitMs({ tipHash, headS, blockTimeMs, dateMs });

@@ -21,6 +21,8 @@ export type Consultation = {
 
 /** How one family of networks is read. A reader writes through `poll.commit` alone, and serves one follower. */
 export interface ChainReader {
+  /** Whether a poll that leaves blocks unread is followed by the next one at once. Otherwise the pace of the polls bounds their calls. */
+  readonly catchesUp: boolean;
   /** Adds the reader's own part to the part of the follower that its polls share. */
   prepare(follow: Omit<Follow, 'memory'>): Follow;
   /** Reads what is new from this node. */

@@ -16,6 +16,7 @@ import { nameOwner } from './practice/practice-exchange.ts';
 
 /** Reads Solana, which has no logs: payments are changes of the balances of accounts. */
 export class SolanaReader implements ChainReader {
+  readonly catchesUp = false;
   readonly #payments = new PaymentDecoder();
 
   constructor(private readonly isPractice = false) {}

@@ -37,7 +37,7 @@ test.each([
 });
 
 /** A loop in a time that only waits and polls let pass. */
-function loopWith(poll: () => Promise<PollResult>, backfill = poll) {
+function loopWith(poll: () => Promise<PollResult>, backfill = poll, options: { catchesUp?: boolean } = {}) {
   const waits: number[] = [];
   const errors: unknown[] = [];
   let nowMs = 0;
@@ -53,6 +53,7 @@ function loopWith(poll: () => Promise<PollResult>, backfill = poll) {
     nodesWaitMs: () => 700,
     nowMs: () => nowMs,
     onError: (error) => errors.push(error),
+    ...options,
     sleep: async (ms, signal) => {
       waits.push(ms);
       nowMs += ms;
@@ -65,6 +66,14 @@ function loopWith(poll: () => Promise<PollResult>, backfill = poll) {
 
 test('polls follow each other at the pace of the network', async () => {
   const { loop, waits } = loopWith(async () => RESULT);
+  loop.start();
+  await until('five waits', () => waits.length === 5);
+  await loop.stop();
+  expect(waits).toEqual([1_990, 1_990, 1_990, 1_990, 1_990]);
+});
+
+test('a family that does not catch up keeps its pace while blocks are unread', async () => {
+  const { loop, waits } = loopWith(async () => ({ ...RESULT, lagBlocks: 50 }), undefined, { catchesUp: false });
   loop.start();
   await until('five waits', () => waits.length === 5);
   await loop.stop();

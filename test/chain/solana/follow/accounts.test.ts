@@ -228,6 +228,14 @@ onSuiteEngine('accounts on Solana', (store) => {
     expect(health?.nodes).toMatchObject([{ state: 'wrong_chain' }]);
   });
 
+  test('polls keep their pace while a node does not show a payment', async () => {
+    const network = await newNetwork();
+    const [node] = network.fakes;
+    if (node !== undefined) node.faults.thinned = 500;
+    network.cluster.add([network.pay(0, 500n)]);
+    expect(await network.run(120_000)).toBeWithin(20, 31);
+  });
+
   test('an idle poll of one account costs one call', async () => {
     const network = await newNetwork();
     const before = callsOf(network, 'getMultipleAccounts');

@@ -23,6 +23,8 @@ import { MINT, newShops } from './shops.ts';
 const HOOK = 'https://hooks.example.com/paybell';
 const NETWORK = 900;
 const POLL_MS = 4_000;
+const POLL_TAKES_MS = 50;
+const SLOT_MS = 400;
 
 export type ClusterOptions = {
   readonly seed?: number;
@@ -51,6 +53,26 @@ export async function followCluster(db: Database, options: ClusterOptions = {}) 
   let instances = 0;
   const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
   const sources = new FollowedSources();
+  let passedMs = 0;
+  let polls = 0;
+  let stopsAtMs = Number.POSITIVE_INFINITY;
+  let stopped = Promise.withResolvers<void>();
+  const pass = (waitedMs: number) => {
+    ms += waitedMs;
+    for (passedMs += waitedMs; passedMs >= SLOT_MS; passedMs -= SLOT_MS) cluster.add([]);
+    if (ms >= stopsAtMs) stopped.resolve();
+  };
+  const hooks = {
+    nowMs: () => ms,
+    onPoll: () => {
+      polls++;
+      pass(POLL_TAKES_MS);
+    },
+    sleep: async (waitedMs: number, signal: AbortSignal) => {
+      pass(waitedMs);
+      if (ms >= stopsAtMs && !signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  };
 
   function newInstance() {
     const store = new NetworkStore(db, `instance ${++instances}`, (queries, id) => sources.read(queries, id));
@@ -72,7 +94,7 @@ export async function followCluster(db: Database, options: ClusterOptions = {}) 
     const reader = SOLANA.newReader({ decoder: parts });
     const follower = new Follower({
       ...{ store, nodes: new Nodes(nodes), reader, networkId: NETWORK, finalityDepth: null, graceBlocks: 3 },
-      ...{ leastDepth: 1, quorum: null, clock, pollMs: POLL_MS },
+      ...{ leastDepth: 1, quorum: null, clock, pollMs: POLL_MS, ...hooks },
     });
     return { follower, store };
   }
@@ -113,6 +135,18 @@ export async function followCluster(db: Database, options: ClusterOptions = {}) 
     poll: async (): Promise<PollResult> => {
       ms += POLL_MS;
       return instance.follower.poll();
+    },
+    /** Lets the follower poll at its own pace for so long, while slots pass. Returns the number of its polls. */
+    run: async (runMs: number): Promise<number> => {
+      const before = polls;
+      stopsAtMs = ms + runMs;
+      stopped = Promise.withResolvers<void>();
+      const { follower } = instance;
+      follower.start();
+      await stopped.promise;
+      await follower.stop();
+      stopsAtMs = Number.POSITIVE_INFINITY;
+      return polls - before;
     },
     final: async (): Promise<number> => {
       const row = await db.get<{ final: number | string | null }>('select final from chains where network_id = $1', [
