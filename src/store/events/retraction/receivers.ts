@@ -40,21 +40,17 @@ export async function findReceiversOf(
   nowMs: number,
 ): Promise<Receiver[]> {
   const entity = entityKey(dialect, entityId);
-  const heads = await readHeads(queries, entity, [...new Set(received.map(({ webhookNo }) => webhookNo))]);
-  if (heads.length === 0) return [];
-  const targets = heads.map((head) => ({
-    ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },
-    ...{ networkId: head.networkId, event: RETRACTION, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
-  }));
-  await makeHeads(queries, dialect, targets, nowMs);
+  const webhookNos = [...new Set(received.map(({ webhookNo }) => webhookNo))];
+  const readOwn = () => readHeads(queries, entity, webhookNos.map(retractionHeadNo));
+  let own = await readOwn();
+  if (own.length < webhookNos.length) {
+    await makeMissing(queries, dialect, entityId, webhookNos, nowMs);
+    own = await readOwn();
+  }
+  if (own.length === 0) return [];
   const revision = await queries.get<{ value: number | string }>(
     `select ${REVISION} as value from entities where id = $1`,
     [entityId],
-  );
-  const own = await readHeads(
-    queries,
-    entity,
-    targets.map(({ webhookNo }) => webhookNo),
   );
   return own.map((head) => ({
     ...head,
@@ -65,4 +61,25 @@ export async function findReceiversOf(
     filterHash: null,
     finality: null,
   }));
+}
+
+/**
+ * Under the lock of the entity: a change of a webhook also changes the head of its retractions, if there is one by then. Keys and
+ * heads are locked after it, as by every change of a webhook.
+ */
+async function makeMissing(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  webhookNos: readonly number[],
+  nowMs: number,
+): Promise<void> {
+  await queries.get(`select id from entities where id = $1 ${dialect.lockRow}`, [entityId]);
+  const heads = await readHeads(queries, entityKey(dialect, entityId), webhookNos);
+  if (heads.length === 0) return;
+  const targets = heads.map((head) => ({
+    ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },
+    ...{ networkId: head.networkId, event: RETRACTION, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
+  }));
+  await makeHeads(queries, dialect, targets, nowMs);
 }
