@@ -6,10 +6,10 @@ import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import type { PreparedSource } from '../../../src/store/chain/sources/sources.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import type { ModelChain } from '../../support/chain/model-chain.ts';
 import { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
 import type { PaymentFields } from './amounts.ts';
-import type { InvoicedChain } from './evm/network.ts';
 import type { Provider } from './provider.ts';
 
 /** The families of networks that a run can have. */
@@ -21,6 +21,15 @@ export type Transaction = { readonly hash: string };
 
 /** A transaction that pays a contract or a wallet, and the fields of its payload. */
 export type NewPayment = { readonly transaction: Transaction; readonly fields: PaymentFields };
+
+/** A chain whose payments can be those of invoices. */
+export type InvoicedChain = {
+  readonly chain: ModelChain;
+  /** The time of the newest block, in Unix seconds. */
+  readonly timeS: number;
+  /** A transaction that pays an address in the token of invoices, in no block yet. */
+  readonly transfer: (address: string, base: bigint) => Transaction;
+};
 
 /** A model of a network with the nodes that Paybell asks, and the reader of its family. */
 export interface Network {

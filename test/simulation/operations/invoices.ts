@@ -4,7 +4,7 @@ import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
 import { AMOUNTS, ruleAmountOf } from '../fleet/amounts.ts';
 import { NETWORK_ID, paymentOf } from '../fleet/evm/amounts.ts';
 import { addressOfInvoice, amountOfBase, prepareInvoice, READINGS } from '../fleet/evm/invoices.ts';
-import type { InvoicedChain } from '../fleet/evm/network.ts';
+import type { InvoicedChain } from '../fleet/network.ts';
 import { changeNow } from '../fleet/settings.ts';
 import { openSpan } from '../model/history.ts';
 import type { InvoiceModel } from '../model/model.ts';

@@ -12,6 +12,7 @@ import { type Faults, ModelNode } from '../../../support/chain/model-node.ts';
 import type { Random } from '../../world/random.ts';
 import { world } from '../../world/world.ts';
 import {
+  type InvoicedChain,
   type Network,
   type NewPayment,
   nodesOf,
@@ -44,15 +45,6 @@ const SOUND: Partial<Faults> = {
     rateLimited: 0,
   },
   ...{ omission: { responses: 0, logs: 0 }, invents: () => [], denies: () => false },
-};
-
-/** A chain whose invoices have payments. */
-export type InvoicedChain = {
-  readonly chain: ModelChain;
-  /** The time of the newest block, in Unix seconds. */
-  readonly timeS: number;
-  /** A transaction that pays an address in the token of invoices, in no block yet. */
-  readonly transfer: (address: string, base: bigint) => Transaction;
 };
 
 /** One to five providers on one model of an EVM chain. */
