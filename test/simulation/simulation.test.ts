@@ -9,7 +9,7 @@ async function simulate(seed: number) {
 
 const hashes = new Map<number, string | undefined>();
 
-test.each([11, 14])('seed %d breaks no law', async (seed) => {
+test.each([17, 14])('seed %d breaks no law', async (seed) => {
   const run = await simulate(seed);
   expect(run).toMatchObject({ seed, violations: [] });
   for (const law of ['L1', 'L2', 'L4', 'L7', 'L9', 'L12', 'L15']) expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
@@ -17,7 +17,7 @@ test.each([11, 14])('seed %d breaks no law', async (seed) => {
 });
 
 test('a seed gives the same run in a new process, and another seed gives another', async () => {
-  const again = await simulate(11);
-  expect(again?.hash).toBe(hashes.get(11));
+  const again = await simulate(17);
+  expect(again?.hash).toBe(hashes.get(17));
   expect(again?.hash).not.toBe(hashes.get(14));
 });
