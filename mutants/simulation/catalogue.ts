@@ -109,6 +109,15 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     replace: 'return sorted[0] ?? null;',
   },
   {
+    name: 'one-node-says-where-payments-stand',
+    what: 'asks one node alone where the open payments of Solana stand',
+    law: 'L4',
+    network: 'solana',
+    file: 'chain/solana/follow/statuses.ts',
+    find: 'if (answers > 0 && !needsMore(poll, open)) break;',
+    replace: 'if (answers > 0) break;',
+  },
+  {
     name: 'one-node-denies',
     what: 'retracts a payment that one node denies',
     law: 'L5',
@@ -147,6 +156,15 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     file: 'chain/evm/follow/witnesses/confirm.ts',
     find: "const open = questions.filter(({ votes }) => witnesses.judge(votes, false) !== 'confirmed');",
     replace: 'const open = questions.filter(({ votes }) => votes.yes.length === 0);',
+  },
+  {
+    name: 'finality-passes-unconfirmed-payments',
+    what: 'makes a payment of Solana final that no quorum calls finalized',
+    law: 'L6',
+    network: 'solana',
+    file: 'chain/solana/follow/confirm.ts',
+    find: 'const blocked = above.filter((fact) => !isVotedFinal(poll, fact)).map(slotOf);',
+    replace: 'const blocked = above.filter((fact) => !isVotedFinal(poll, fact) && slotOf(fact) < 0).map(slotOf);',
   },
   {
     name: 'retraction-by-attempts',

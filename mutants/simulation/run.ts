@@ -1,3 +1,4 @@
+import type { FamilyName } from '../../test/simulation/fleet/new-network.ts';
 import { type FailedSeed, isFailed, type SeedResult } from '../../test/simulation/job.ts';
 import { inWorkspaces, type RunOptions } from '../in-workspaces.ts';
 import type { Defect, Outcome } from '../mutant.ts';
@@ -5,7 +6,11 @@ import { runProcess } from '../run-process.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** A defect, and the law that a seed of the simulator has to break with it. */
-export type SimulatedMutant = Defect & { readonly law: string };
+export type SimulatedMutant = Defect & {
+  readonly law: string;
+  /** The network of the runs; an EVM one unless given. */
+  readonly network?: FamilyName;
+};
 
 export type SimulatedResult = {
   readonly mutant: SimulatedMutant;
@@ -37,21 +42,26 @@ type Found = Pick<SimulatedResult, 'outcome' | 'seed' | 'output'>;
 
 /** A seed that breaks the law without the mutant, too, catches nothing. */
 async function findCaught(workspace: Workspace, mutant: SimulatedMutant): Promise<Found> {
-  const { law } = mutant;
   for (let from = 1; from <= SEEDS; ) {
-    const found = await workspace.with(mutant, () => findSeed(workspace, law, from, SEEDS));
+    const found = await workspace.with(mutant, () => findSeed(workspace, mutant, from, SEEDS));
     if (found.seed === null) return found;
-    const { outcome } = await findSeed(workspace, law, found.seed, found.seed);
+    const { outcome } = await findSeed(workspace, mutant, found.seed, found.seed);
     if (outcome === 'survived') return found;
     from = found.seed + 1;
   }
   return { outcome: 'survived', seed: null, output: '' };
 }
 
-async function findSeed(workspace: Workspace, law: string, from: number, to: number): Promise<Found> {
+async function findSeed(
+  workspace: Workspace,
+  { law, network = 'evm' }: SimulatedMutant,
+  from: number,
+  to: number,
+): Promise<Found> {
+  const seeds = ['--network', network, '--seeds', `${from}..${to}`];
   const { stdout, output } = await runProcess(workspace, {
     // One process, so that the seed is the first one in every run.
-    args: ['test/simulation/main.ts', '--seeds', `${from}..${to}`, '--stop', law, '--processes', '1', '--json'],
+    args: ['test/simulation/main.ts', ...seeds, '--stop', law, '--processes', '1', '--json'],
     environment: {},
     longestMs: LONGEST_RUN_MS,
   });

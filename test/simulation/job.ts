@@ -1,9 +1,11 @@
+import type { FamilyName } from './fleet/new-network.ts';
 import type { Pairs } from './matrix.ts';
 import type { Violation } from './oracle/laws.ts';
 
 /** What the command asks of a worker: one run, or the shortest list of operations that still breaks a law. */
 export type Job = {
   readonly seed: number;
+  readonly network: FamilyName;
   readonly operations: number;
   readonly engine: 'sqlite' | 'postgres';
   readonly instances: number;

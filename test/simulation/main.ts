@@ -14,8 +14,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const options = readOptions(args);
-  const { operations, engine, instances } = options;
-  const file = options.out === undefined ? null : new ResultFile(options.out, { operations, engine, instances });
+  const { network, operations, engine, instances } = options;
+  const file =
+    options.out === undefined ? null : new ResultFile(options.out, { network, operations, engine, instances });
   const known = (file?.known ?? []).filter(({ seed }) => options.seeds.includes(seed));
   const isKnown = new Set(known.map(({ seed }) => seed));
   const results: (SeedResult | FailedSeed)[] = [...known];
@@ -37,9 +38,9 @@ async function main(args: readonly string[]): Promise<number> {
   return isClean(summarize(results)) ? 0 : 1;
 }
 
-function jobsOf({ seeds, operations, engine, instances, only, isTraced, shrinks }: Options): Job[] {
+function jobsOf({ seeds, network, operations, engine, instances, only, isTraced, shrinks }: Options): Job[] {
   return seeds.map((seed) => ({
-    ...{ seed, operations, engine, only, isTraced, shrinks },
+    ...{ seed, network, operations, engine, only, isTraced, shrinks },
     // A file has one writer: several instances are of more use on PostgreSQL.
     instances: engine === 'postgres' ? (instances ?? 2) : instancesFor(seed, instances),
   }));
@@ -68,8 +69,8 @@ async function show(results: readonly (SeedResult | FailedSeed)[], options: Opti
     return;
   }
   for (const one of sorted) if (!isFailed(one) && one.trace !== undefined) console.log(one.trace.join('\n'));
-  const { ALL_ACTIONS } = await import('./operations/table.ts');
-  console.log(reportText(sorted, options, Object.keys(ALL_ACTIONS)));
+  const { TABLES } = await import('./operations/table.ts');
+  console.log(reportText(sorted, options, Object.keys(TABLES[options.network].all)));
 }
 
 try {

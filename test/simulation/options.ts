@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import type { FamilyName } from './fleet/new-network.ts';
 import type { Job } from './job.ts';
 
 /** What the command line asks for. */
 export type Options = {
   readonly seeds: readonly number[];
+  readonly network: FamilyName;
   readonly operations: number;
   readonly engine: Job['engine'];
   /** Null for one and two by turns. */
@@ -25,6 +27,7 @@ export const HELP = `Usage: npm run simulate -- [options]
 
   --seed N              run one seed
   --seeds A..B          run these seeds (1..20)
+  --network NAME        evm or solana (evm)
   --operations N        operations of each run (120)
   --engine NAME         sqlite or postgres (sqlite)
   --instances N         instances of the service; one and two by turns if not given
@@ -45,10 +48,12 @@ export class UsageError extends Error {
 
 export function readOptions(args: readonly string[]): Options {
   const values = parse(args);
-  const { engine = 'sqlite' } = values;
+  const { engine = 'sqlite', network = 'evm' } = values;
   if (engine !== 'sqlite' && engine !== 'postgres')
     throw new UsageError(`--engine is sqlite or postgres, not ${engine}`);
+  if (network !== 'evm' && network !== 'solana') throw new UsageError(`--network is evm or solana, not ${network}`);
   return {
+    network,
     seeds: values.seed === undefined ? rangeOf(values.seeds ?? '1..20') : [wholeNumber('--seed', values.seed)],
     operations: wholeNumber('--operations', values.operations ?? '120'),
     engine,
@@ -68,7 +73,7 @@ function parse(args: readonly string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const options = {
-    ...{ seed: text, seeds: text, operations: text, engine: text, instances: text, only: text },
+    ...{ seed: text, seeds: text, network: text, operations: text, engine: text, instances: text, only: text },
     ...{ shrink: text, stop: text, processes: text, out: text, trace: flag, matrix: flag, json: flag },
   };
   try {

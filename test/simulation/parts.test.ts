@@ -11,7 +11,7 @@ import { ResultFile } from './results.ts';
 import { shrink } from './shrink.ts';
 import { Random } from './world/random.ts';
 
-const SETTING = { operations: 120, engine: 'sqlite', instances: null };
+const SETTING = { network: 'evm', operations: 120, engine: 'sqlite', instances: null };
 
 function resultOf(seed: number): SeedResult {
   return {
@@ -110,6 +110,7 @@ describe('the options of the command', () => {
       ['--seeds', '5..3'],
       ['--seed', 'x'],
       ['--engine', 'mysql'],
+      ['--network', 'bitcoin'],
       ['--sead', '1'],
     ]) {
       expect(() => readOptions(args)).toThrow(UsageError);

@@ -53,8 +53,13 @@ function numberOf(law: string): number {
 }
 
 /** The command that repeats a run. */
-function repeatLine({ operations, engine, instances }: Options, seed: number, only?: readonly number[]): string {
+function repeatLine(
+  { network, operations, engine, instances }: Options,
+  seed: number,
+  only?: readonly number[],
+): string {
   const parts = [`--seed ${seed}`];
+  if (network !== 'evm') parts.push(`--network ${network}`);
   if (operations !== 120) parts.push(`--operations ${operations}`);
   if (engine !== 'sqlite') parts.push(`--engine ${engine}`);
   if (instances !== null) parts.push(`--instances ${instances}`);

@@ -2,7 +2,12 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { type FailedSeed, isFailed, type SeedResult } from './job.ts';
 
 /** What every result of a file has in common. */
-export type Setting = { readonly operations: number; readonly engine: string; readonly instances: number | null };
+export type Setting = {
+  readonly network: string;
+  readonly operations: number;
+  readonly engine: string;
+  readonly instances: number | null;
+};
 
 /**
  * Results of earlier runs, a line of JSON each after a line with the setting: a stop loses nothing but the seeds under way, and

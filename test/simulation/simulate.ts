@@ -9,9 +9,9 @@ import { restartIds } from '../../src/store/new-id.ts';
 import { createEntity } from '../../src/store/tenants/entities.ts';
 import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
-import { EvmNetwork } from './fleet/evm/network.ts';
 import { Fleet } from './fleet/fleet.ts';
 import type { Network } from './fleet/network.ts';
+import { type FamilyName, newNetwork } from './fleet/new-network.ts';
 import { Receivers } from './fleet/receivers.ts';
 import { box, changeNow, simulatedDialect } from './fleet/settings.ts';
 import { heal } from './healing.ts';
@@ -36,6 +36,7 @@ import { world } from './world/world.ts';
 
 export type RunOptions = {
   readonly seed: number;
+  readonly network: FamilyName;
   readonly operations: readonly Operation[];
   readonly instances: number;
   readonly actions: Actions;
@@ -94,7 +95,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     faults: new NoFaults(),
     notifications: new Notifications(),
   });
-  const network = new EvmNetwork(options.seed);
+  const network = newNetwork(options.network, options.seed);
   const receivers = new Receivers();
   const entityId = await world.until(prepare(observer, network));
   const fleet = new Fleet({ size: options.instances, shared: store.db, receivers, network });

@@ -5,17 +5,9 @@ import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
 import { simulate, startSimulator } from './command.ts';
 import { type FailedSeed, isFailed, type SeedResult } from './job.ts';
+import { problemsOf } from './problems.ts';
 
 const LONGEST_MS = 1_800_000;
-
-/** What a reader of the failure needs to repeat it. */
-function problemsOf(results: readonly (SeedResult | FailedSeed)[]): string[] {
-  return results.flatMap((one) => {
-    if (isFailed(one)) return `seed ${one.seed}: ${one.failure}`;
-    const violations = one.violations.map(({ law, text }) => `seed ${one.seed}: ${law}: ${text}`);
-    return [...violations, ...one.unexpected.map((text) => `seed ${one.seed}: ${text}`)];
-  });
-}
 
 test(
   '200 seeds break no law on SQLite',

@@ -2,9 +2,8 @@ import './world/globals.ts';
 import { generate, withNodeFaults } from './generate.ts';
 import type { FailedSeed, Job, SeedResult, Shrunk } from './job.ts';
 import { pairsOf } from './matrix.ts';
-import { NODE_ACTIONS } from './operations/nodes.ts';
 import type { Operation } from './operations/operation.ts';
-import { ACTIONS, ALL_ACTIONS } from './operations/table.ts';
+import { TABLES } from './operations/table.ts';
 import { shrink } from './shrink.ts';
 import { type RunResult, simulate } from './simulate.ts';
 import { openStoreFor } from './store/open.ts';
@@ -12,14 +11,19 @@ import { realNowMs } from './world/world.ts';
 
 /** A process whose time is virtual: it reads jobs from its input and writes a result for each, a line of JSON each. */
 
-function run({ seed, instances, engine }: Job, operations: readonly Operation[], isTraced = false): Promise<RunResult> {
+function run(
+  { seed, network, instances, engine }: Job,
+  operations: readonly Operation[],
+  isTraced = false,
+): Promise<RunResult> {
   const openStore = () => openStoreFor(engine);
-  return simulate({ seed, operations, instances, actions: ALL_ACTIONS, openStore, isTraced });
+  return simulate({ seed, network, operations, instances, actions: TABLES[network].all, openStore, isTraced });
 }
 
 async function work(job: Job): Promise<SeedResult> {
   const startedMs = realNowMs();
-  const all = withNodeFaults(job.seed, generate(job.seed, job.operations, ACTIONS), NODE_ACTIONS);
+  const { actions, nodeActions } = TABLES[job.network];
+  const all = withNodeFaults(job.seed, generate(job.seed, job.operations, actions), nodeActions);
   const chosen = job.only === undefined ? all : all.filter(({ index }) => job.only?.includes(index));
   const result = await run(job, chosen, job.isTraced);
   const { hash, violations, checked, unexpected, receipts, virtualMs, trace } = result;

@@ -12,10 +12,6 @@ import { world } from '../world/world.ts';
 import type { PaymentFields } from './amounts.ts';
 import type { Provider } from './provider.ts';
 
-/** The families of networks that a run can have. */
-export const FAMILIES = ['evm'] as const;
-export type FamilyName = (typeof FAMILIES)[number];
-
 /** A transaction of the network, in any block or in none. */
 export type Transaction = { readonly hash: string };
 
@@ -47,8 +43,8 @@ export interface Network {
   readonly recent: ReadonlySet<string>;
   /** Null on a network without invoices. */
   readonly invoiced: InvoicedChain | null;
-  /** The time between two polls; undefined if the blocks decide. */
-  readonly pollMs: number | undefined;
+  /** The least time from one poll to the next; null for none. */
+  readonly pollMs: number | null;
 
   /** Each instance knows the health of the nodes by itself. */
   nodesFor(): Nodes;

@@ -1,5 +1,6 @@
 import { MISBEHAVIOURS as EVM_FAULTS } from '../fleet/evm/node-faults.ts';
 import type { NodeFault, NodeFaults } from '../fleet/network.ts';
+import { MISBEHAVIOURS as SOLANA_FAULTS } from '../fleet/solana/node-faults.ts';
 import type { Simulation } from '../simulation.ts';
 import { asNobody } from '../world/owners.ts';
 import type { Random } from '../world/random.ts';
@@ -43,3 +44,4 @@ function nodeActions(faults: NodeFaults): Actions {
 }
 
 export const NODE_ACTIONS = nodeActions(EVM_FAULTS);
+export const SOLANA_NODE_ACTIONS = nodeActions(SOLANA_FAULTS);

@@ -53,7 +53,7 @@ export class EvmNetwork implements Network {
   readonly maxReorgDepth = MAX_REORG_DEPTH;
   /** A lone node must call a block final at two heads, and a node that failed is left alone for a while. */
   readonly lastRounds = { least: FINAL_DEPTH + 4, most: 60 };
-  readonly pollMs = undefined;
+  readonly pollMs = null;
   readonly chain = new ModelChain(BLOCK_TIME_S);
   readonly providers: readonly Provider<ModelNode>[];
   readonly steps: WrittenStep[] = [];

@@ -49,6 +49,7 @@ const SKIPPED_PERCENT = 8;
 const SIGNATURE_BYTES = 64;
 
 export type Found = { readonly block: Block; readonly place: number; readonly executed: Executed };
+export type Imagined = Found & { readonly balances: ReadonlyMap<string, bigint> };
 
 export class Cluster {
   readonly random: Random;
@@ -172,6 +173,23 @@ export class Cluster {
     const { slot } = this.tip;
     this.#cut(1);
     this.add(transactions, slot);
+  }
+
+  /** Replaces the newest blocks by these. The last of them is above all slots of the blocks that are gone. */
+  branch(depth: number, blocks: readonly (readonly ModelTransaction[])[]): void {
+    const { slot } = this.tip;
+    this.forks++;
+    this.#cut(depth);
+    for (const transactions of blocks.slice(0, -1)) this.add(transactions);
+    this.add(blocks.at(-1) ?? [], Math.max(slot, this.tip.slot) + 1);
+  }
+
+  /** A transaction in the newest block as a node shows it that has made it up, and the balances after it. */
+  imagine(transaction: ModelTransaction): Imagined {
+    const block = this.tip;
+    const balances = new Map(block.balances);
+    const executed = { transaction, shown: execute(transaction, block.slot, balances) };
+    return { block, place: this.blocks.length - 1, executed, balances };
   }
 
   /** No delayed transaction comes any more. */

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../../src/chain/rpc/http-exchange.ts';
 import { decodeBase58 } from '../../../../src/domain/chain/families/base58.ts';
 import { genesisOf } from '../../../../src/domain/chain/families/solana.ts';
 import type { Random } from '../../random.ts';
-import { type Account, type Block, type Cluster, type Found, RESERVE } from './cluster.ts';
+import { type Account, type Block, type Cluster, type Found, type Imagined, RESERVE } from './cluster.ts';
 import { MINT, TOKEN_PROGRAM } from './shops.ts';
 
 /** A node of the model that lags, leaves transactions out, fails and calls too much finalized. */
@@ -23,9 +23,18 @@ export type Faults = {
   isBySignature: boolean;
   /** Lists that never end, with so many seconds between two transactions; null for none. */
   crowdS: number | null;
+  /** The slot at which the node stands still; null for none. */
+  frozenAt: number | null;
+  /** Whether the node calls nothing finalized. */
+  isSilent: boolean;
+  /** A transaction that the node has made up. */
+  invents: Imagined | null;
 };
 
-const NO_FAULTS: Faults = { lag: 0, thinned: 0, missing: 0, failing: 0, hasty: 0, isBySignature: false, crowdS: null };
+const NO_FAULTS: Faults = {
+  ...{ lag: 0, thinned: 0, missing: 0, failing: 0, hasty: 0, isBySignature: false, crowdS: null },
+  ...{ frozenAt: null, isSilent: false, invents: null },
+};
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 const FAILURES = [429, -32005, -32603] as const;
 
@@ -79,8 +88,15 @@ export class FakeNode {
     return percent > 0 && this.random.below(1_000) < percent * 10;
   }
 
+  heal(): void {
+    Object.assign(this.faults, NO_FAULTS);
+  }
+
   get #place(): number {
-    return Math.max(0, this.cluster.blocks.length - 1 - this.faults.lag);
+    const { blocks } = this.cluster;
+    const { lag, frozenAt } = this.faults;
+    const newest = frozenAt === null ? blocks.length - 1 : blocks.findLastIndex(({ slot }) => slot <= frozenAt);
+    return Math.max(0, newest - lag);
   }
 
   get #view(): Block {
@@ -88,6 +104,7 @@ export class FakeNode {
   }
 
   get #final(): Block {
+    if (this.faults.isSilent) throw new RpcError(-32603);
     if (this.#isHit(this.faults.hasty)) return this.#view;
     return this.cluster.blocks[Math.min(this.cluster.finalized, this.#place)] as Block;
   }
@@ -125,7 +142,7 @@ export class FakeNode {
     const block = commitment === 'finalized' ? this.#final : this.#view;
     const { offset = 0, length = Number.POSITIVE_INFINITY } = dataSlice ?? {};
     const value = keys.map((key) => {
-      const shown = this.#account(key, block.balances.get(key) ?? 0n);
+      const shown = this.#account(key, (block.balances.get(key) ?? 0n) + this.#inventedFor(key, block.slot));
       if (shown === null) return null;
       const { bytes, ...account } = shown;
       return {
@@ -149,8 +166,16 @@ export class FakeNode {
     return { owner: TOKEN_PROGRAM, lamports: 2_039_280, bytes };
   }
 
+  #inventedFor(key: string, slot: number): bigint {
+    const { invents } = this.faults;
+    if (invents === null || invents.block.slot > slot) return 0n;
+    return (invents.balances.get(key) ?? 0n) - (invents.block.balances.get(key) ?? 0n);
+  }
+
   /** Null if this node does not have it, or does not show it now. */
   #find(signature: string): Found | null {
+    const { invents } = this.faults;
+    if (invents?.executed.transaction.signature === signature) return invents;
     const found = this.cluster.find(signature);
     const isShown = found !== null && found.place <= this.#place && !this.#isHit(this.faults.thinned / 5);
     return isShown ? found : null;
@@ -159,13 +184,17 @@ export class FakeNode {
   #status(signature: string): unknown {
     const found = this.#find(signature);
     if (found === null) return null;
-    const confirmationStatus = found.block.slot <= this.#final.slot ? 'finalized' : 'confirmed';
+    const isFinal = !this.faults.isSilent && found.block.slot <= this.#final.slot;
+    const confirmationStatus = isFinal ? 'finalized' : 'confirmed';
     return { slot: found.block.slot, err: found.executed.shown.meta.err, confirmationStatus };
   }
 
   #list(account: string, { until, before, limit = 1_000 }: Options): unknown {
     if (this.faults.crowdS !== null) return this.#crowd(before, limit, this.faults.crowdS);
-    const all = this.cluster.listOf(account).filter(({ place }) => place <= this.#place);
+    const all = [...this.cluster.listOf(account), ...this.#inventedOf(account)].filter(
+      ({ place }) => place <= this.#place,
+    );
+    all.sort((a, b) => a.block.slot - b.block.slot);
     const isKnown = (signature: string) => all.some(({ executed }) => executed.transaction.signature === signature);
     if (until !== undefined && !isKnown(until)) throw new RpcError(-32020);
     const nameOf = ({ executed }: Found) => executed.transaction.signature;
@@ -186,6 +215,12 @@ export class FakeNode {
       err: found.executed.shown.meta.err,
       blockTime: found.executed.shown.blockTime,
     }));
+  }
+
+  #inventedOf(account: string): Found[] {
+    const { invents } = this.faults;
+    const names = invents?.executed.transaction.accounts.some(({ key }) => key === account);
+    return invents !== null && names === true ? [invents] : [];
   }
 
   #crowd(before: string | undefined, limit: number, seconds: number): unknown {

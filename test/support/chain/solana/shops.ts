@@ -13,7 +13,8 @@ function keyOf(name: string): string {
   return encodeBase58(digest);
 }
 
-export const MINT = keyOf('mint');
+/** USDC, so that rules by amount apply. */
+export const MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 
 export type Wallet = { readonly sol: Account; readonly token: Account };
 
