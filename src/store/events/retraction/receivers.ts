@@ -74,7 +74,8 @@ async function makeMissing(
   webhookNos: readonly number[],
   nowMs: number,
 ): Promise<void> {
-  await queries.get(`select id from entities where id = $1 ${dialect.lockRow}`, [entityId]);
+  // Not `for update`: a held event is accepted with locked keys, and its fact refers to the entity.
+  await queries.run('update entities set revision = revision where id = $1', [entityId]);
   const heads = await readHeads(queries, entityKey(dialect, entityId), webhookNos);
   if (heads.length === 0) return;
   const targets = heads.map((head) => ({
