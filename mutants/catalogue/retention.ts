@@ -67,7 +67,7 @@ export const retention: readonly Mutant[] = [
     name: 'dry-run-removes',
     what: 'removes deliveries in a dry run',
     file: 'store/deliveries/retention/old-deliveries.ts',
-    find: 'const gone = dryRun ? rows : await',
+    find: 'const gone = dryRun ? old : await',
     replace: 'const gone = await',
     caughtBy: { file: 'store/deliveries/retention', test: 'a dry run counts exactly what the real one then removes' },
   },

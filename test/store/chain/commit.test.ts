@@ -12,9 +12,11 @@ import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
+import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
 import { moveWebhook } from '../../../src/store/webhooks/change.ts';
@@ -561,6 +563,36 @@ onEveryEngine('a step of a network', (store) => {
     expect(await old()).toBe(0);
     await readTo(60);
     expect(await old()).toBe(2);
+  });
+
+  const PRUNE = { olderThanMs: 1_000, nowMs: Date.now() + DAY_MS };
+  const pruneTomorrow = () =>
+    prune(store.db, { ...PRUNE, batches: new PacedBatches(store.engine, PAUSE.foreground), dryRun: false });
+
+  test('keeps the old deliveries of a payment until it is final, so that its retraction finds their receivers', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: 'seen' });
+    const facts = [50, 51].map((block) => found(entityId, networkId, at(block)));
+    await step(
+      51,
+      facts.map((fact) => ({ change: 'seen', fact, evidence: CONFIRMED })),
+      { final: 40 },
+    );
+    await deliverAll(store.db, entityId);
+    await pruneTomorrow();
+    expect(await told(entityId)).toHaveLength(2);
+    const undone = facts[1] as FoundFact;
+    await step(52, [{ change: 'lost', lostAtHead: 52, ...undone }], { final: 50 });
+    await step(55, [{ change: 'retracted', ...undone }], { final: 50 });
+    await pruneTomorrow();
+    const [retraction, ...others] = await deliverAll(store.db, entityId);
+    expect(JSON.parse(retraction ?? '{}')).toMatchObject({
+      event: RETRACTION,
+      transactionHash: undone.transactionHash,
+    });
+    expect(others).toEqual([]);
+    await pruneTomorrow();
+    expect([await told(entityId), await readDeliveries(store.db, entityId)]).toEqual([[], []]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('removes an old fact of a held event whose transaction failed, and one that still waits', async () => {

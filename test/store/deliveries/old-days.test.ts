@@ -3,6 +3,7 @@ import type { Database, Queries } from '../../../src/store/database/database.ts'
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { DAY_MS, dayAt, daysBefore } from '../../../src/store/database/partitions/layout.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
+import { findEventNo } from '../../../src/store/events/event-ids.ts';
 import { eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
 import {
   accept,
@@ -150,6 +151,39 @@ describe('retention of a store that is partitioned by day', () => {
       expect(await wrongDeliveryCounters(db)).toEqual([]);
     },
   );
+
+  test('keeps the deliveries of a payment that can still be undone, with their attempts and its event', async () => {
+    await seedDay();
+    await payBy('delivered', 'lost');
+    await payBy('failed', 'final');
+    expect(await pruneAt(dayAfter(), { dryRun: true })).toMatchObject({ deliveries: 2, attempts: 4, events: 2 });
+    expect(await pruneAt(dayAfter())).toMatchObject({ deliveries: 2, attempts: 4, events: 2 });
+    expect(await left()).toEqual(['delivered', ...LEFT]);
+    expect(await attachedTo(db, 'deliveries')).not.toContain(dayAt(dayMs).suffix);
+    expect(await countOf('attempts')).toBe(4 * 2 + 1);
+    expect(await wrongDeliveryCounters(db)).toEqual([]);
+    await db.transaction((queries) => queries.run(`update facts set state = 'final'`));
+    expect(await pruneAt(dayAfter())).toMatchObject({ deliveries: 1, attempts: 2, events: 1 });
+    expect(await left()).toEqual(LEFT);
+    expect(await wrongDeliveryCounters(db)).toEqual([]);
+  });
+
+  /** The event of the delivery with this name is of a payment. */
+  const payBy = async (name: string, state: string) => {
+    const no = await findEventNo(db, db.dialect, entityId, eventOf(name));
+    await db.transaction(async (queries) => {
+      await queries.run(
+        `insert into facts (entity_id, id, network_id, state, revision, kind, is_silent, transaction_hash, fields,
+           created_at_ms, changed_at_ms) values ($1, $2, 1, $3, 1, 'Transfer', 0, '0x1', '{}', $4, $4)`,
+        [entityId, name, state, dayMs],
+      );
+      await queries.run(
+        `insert into fact_events (entity_id, fact_id, revision, event, finality, network_id, no, event_no)
+         values ($1, $2, 1, 'LatePayment', 'seen', 1, 1, $3)`,
+        [entityId, name, no === null ? null : db.dialect.bindUuid(no)],
+      );
+    });
+  };
 
   test('counts a day once where two instances drop it', async () => {
     await seedDay();

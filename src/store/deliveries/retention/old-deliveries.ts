@@ -1,6 +1,8 @@
+import { eventNumber } from '../../../domain/ids.ts';
 import type { Queries } from '../../database/database.ts';
 import { Columns, chunks, integer, type RowOf, uuid, valuesList } from '../../database/sql.ts';
 import { pruneNumbers } from '../../endpoints/prune-numbers.ts';
+import { findRetractable } from '../../events/retraction/retractable.ts';
 import { CountChanges, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
 import { statusOfCode } from '../states.ts';
 import type { Entity, Run } from './prune-run.ts';
@@ -28,7 +30,8 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
         [entity.key, after, bindUuid(deliveriesBeforeHex), size],
       );
       after = rows.at(-1)?.id ?? after;
-      const gone = dryRun ? rows : await db.transaction((queries) => deleteDeliveries(queries, run, entity, rows));
+      const old = await withoutRetractable(run, entity, rows);
+      const gone = dryRun ? old : await db.transaction((queries) => deleteDeliveries(queries, run, entity, old));
       pruned.deliveries += gone.length;
       pruned.attempts += gone.reduce((total, { attempts }) => total + attempts, 0);
       return rows.length === size;
@@ -36,6 +39,13 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
     yield;
   }
   if (!dryRun) yield* forgetDeliveries(run, entity);
+}
+
+async function withoutRetractable({ db }: Run, { entityId }: Entity, rows: readonly OldDelivery[]) {
+  const { hexOf } = db.dialect;
+  const eventNos = rows.map(({ id }) => eventNumber(hexOf(id)));
+  const retractable = await findRetractable(db, db.dialect, entityId, eventNos);
+  return rows.filter((_, index) => !retractable.has(eventNos[index] ?? ''));
 }
 
 /** Removes the counters and the sequence numbers of old deliveries. */

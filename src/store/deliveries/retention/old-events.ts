@@ -12,6 +12,7 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
+import { findRetractable } from '../../events/retraction/retractable.ts';
 import { WITHOUT_DELIVERIES } from '../../events/unmatched.ts';
 import { CountChanges, countEvents, EVENT_BUCKET_MS, STORED_BYTES } from '../counts/counts.ts';
 import { forgetSubjects } from '../order/supersede.ts';
@@ -34,7 +35,7 @@ const goneColumns = new Columns({
   isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`),
 });
 
-/** An event goes once it has no delivery and no task. */
+/** An event goes once it has no delivery and no task, and can no longer be retracted. */
 export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
   const { db, batches, pruned, dryRun, eventsBeforeHex } = run;
   const { bindUuid, hexOf } = db.dialect;
@@ -60,10 +61,15 @@ export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<voi
   if (!dryRun) await forgetEventCounts(run, entity);
 }
 
-/** The numbers of the events that have a delivery, or a task that may still make deliveries. */
-async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly OldEvent[]): Promise<Set<string>> {
+/** The numbers of the events that have a delivery, or a task that may still make deliveries, or that may still be retracted. */
+async function findWanted(
+  { db, dryRun }: Run,
+  { entityId, key }: Entity,
+  events: readonly OldEvent[],
+): Promise<Set<string>> {
   const { uuid, bindUuid, hexOf } = db.dialect;
-  const wanted = new Set<string>();
+  const eventNos = events.map(({ no }) => hexOf(no));
+  const wanted = await findRetractable(db, db.dialect, entityId, eventNos);
   const inRange = (table: string) =>
     `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)`;
   const hasTask = 'exists (select 1 from tasks t where t.entity_id = $1 and (t.event_no = e.no or t.subject = e.no))';

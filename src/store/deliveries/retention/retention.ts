@@ -1,9 +1,10 @@
-import { firstHexAt } from '../../../domain/ids.ts';
+import { eventNumber, firstHexAt } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database, SqlInteger } from '../../database/database.ts';
 import type { PacedBatches } from '../../database/paced-batches.ts';
-import { entityKey } from '../../database/sql.ts';
+import { Columns, entityKey, uuid } from '../../database/sql.ts';
 import { REMOVED, removedBefore } from '../../endpoints/retention.ts';
+import { findRetractable } from '../../events/retraction/retractable.ts';
 import { CHANGES_KEPT_MS } from '../../webhooks/option-changes.ts';
 import { BLOCKED } from '../heads.ts';
 import { dropOldDays } from './days/days.ts';
@@ -23,9 +24,9 @@ import {
 
 /**
  * Removes completed deliveries and their events when they are old, entity by entity in the order of ids, in short
- * transactions. A waiting delivery is in the queue and stays however old it is, and so does its event. Several
- * instances may do this at once: each skips the rows that another is deleting. If tables are partitioned by day, whole
- * old days are dropped first.
+ * transactions. A waiting delivery is in the queue and stays however old it is, and so does its event. The deliveries of a
+ * payment that can still be undone stay too (`store/events/retraction/retractable.ts`). Several instances may do this at once: each skips
+ * the rows that another is deleting. If tables are partitioned by day, whole old days are dropped first.
  */
 
 export type PruneOptions = {
@@ -130,9 +131,15 @@ async function* forgetEvents(run: Run, entity: Entity): AsyncGenerator<void> {
   yield;
 }
 
-/** Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. */
+const OLDEST = 100;
+const idColumns = new Columns({ id: uuid('id') });
+
+/**
+ * Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. Deliveries
+ * of events that may still be retracted stay.
+ */
 export async function holdsOverdue(db: Database, olderThanMs: number): Promise<boolean> {
-  const { bindUuid } = db.dialect;
+  const { bindUuid, hexOf } = db.dialect;
   const before = bindUuid(firstHexAt((await readNowMs(db, db.dialect)) - olderThanMs));
   let after: string | undefined = '';
   while (after !== undefined) {
@@ -141,8 +148,11 @@ export async function holdsOverdue(db: Database, olderThanMs: number): Promise<b
       [after],
     );
     for (const { id } of page) {
-      const sql = 'select 1 as found from deliveries where entity_id = $1 and id < $2 limit 1';
-      if ((await db.get(sql, [entityKey(db.dialect, id), before])) !== undefined) return true;
+      const sql = `select id from deliveries where entity_id = $1 and id < $2 order by id limit ${OLDEST}`;
+      const oldest = await idColumns.all(db, sql, [entityKey(db.dialect, id), before]);
+      const eventNos = new Set(oldest.map((row) => eventNumber(hexOf(row.id))));
+      const retractable = await findRetractable(db, db.dialect, id, eventNos);
+      if (retractable.size < eventNos.size) return true;
     }
     after = page.length < ENTITIES_PER_LOOK ? undefined : page.at(-1)?.id;
   }

@@ -1,8 +1,9 @@
-import { firstHexAt } from '../../../../domain/ids.ts';
-import type { Dialect, Queries, SqlInteger } from '../../../database/database.ts';
+import { firstHexAt, lastDeliveryHex } from '../../../../domain/ids.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../../database/database.ts';
 import { DAY_MS, type Days, within } from '../../../database/partitions/layout.ts';
 import { isAlone } from '../../../database/partitions/short-lock.ts';
-import { readInteger } from '../../../database/sql.ts';
+import { Columns, chunks, entityKey, readInteger, uuid, valuesList } from '../../../database/sql.ts';
+import { readRetractable } from '../../../events/retraction/retractable.ts';
 import { COMPLETED, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../../counts/counts.ts';
 import { STATUS_CODES } from '../../states.ts';
 import type { Run } from '../prune-run.ts';
@@ -20,8 +21,9 @@ import {
 /** Deliveries and attempts of a day, which go together. */
 
 /**
- * Detaches the day from both tables. The attempts of a delivery that still waits, or waits again, move to the default partition.
- * Completions and redeliveries of the day wait for this transaction, and no others.
+ * Detaches the day from both tables. Deliveries of events that may still be retracted move to the default partition with their
+ * attempts, as do the attempts of a delivery that still waits, or waits again. Completions and redeliveries of the day wait for
+ * this transaction, and no others.
  */
 export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
   const deliveries = `deliveries_${days.suffix}`;
@@ -29,14 +31,27 @@ export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
   return detach(db, async (queries) => {
     if (!(await isAttached(queries, deliveries)) || !(await isAttached(queries, attempts))) return 'by another';
     await queries.run(`lock table ${deliveries}, ${attempts} in share row exclusive mode`);
+    if ((await nameRetractable(queries, db.dialect, days)) > MAX_NEEDED) return 'too much is needed';
+    await queries.run(
+      `create temp table kept on commit drop as select d.entity_id, d.id
+       from retractable r join ${deliveries} d on d.entity_id = r.entity_id and d.id > r.no and d.id <= r.last
+       limit ${MAX_NEEDED + 1}`,
+    );
     await queries.run(
       `create temp table needed on commit drop as select a.entity_id, a.delivery_id, a.attempt
-       from queue q join ${attempts} a on a.entity_id = q.entity_id and a.delivery_id = q.id
-       where ${within(days, 'q.id')} limit ${MAX_NEEDED + 1}`,
+       from (select entity_id, id from queue where ${within(days, 'id')} union all select entity_id, id from kept) n
+       join ${attempts} a on a.entity_id = n.entity_id and a.delivery_id = n.id limit ${MAX_NEEDED + 1}`,
     );
-    if ((await readInteger(queries, 'count(*)', 'from needed')) > MAX_NEEDED) return 'too much is needed';
+    for (const table of ['kept', 'needed']) {
+      if ((await readInteger(queries, 'count(*)', `from ${table}`)) > MAX_NEEDED) return 'too much is needed';
+    }
     await queries.run(`alter table deliveries detach partition ${deliveries}`);
     await queries.run(`alter table attempts detach partition ${attempts}`);
+    await queries.run(
+      `with moved as (delete from ${deliveries} d using kept k where d.entity_id = k.entity_id and d.id = k.id
+         returning d.*)
+       insert into deliveries select * from moved`,
+    );
     await queries.run(
       `with moved as (delete from ${attempts} a using needed n where a.entity_id = n.entity_id
          and a.delivery_id = n.delivery_id and a.attempt = n.attempt returning a.*)
@@ -45,6 +60,31 @@ export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
     return 'detached';
   });
 }
+
+/** Makes the table `retractable`. Returns the number of its events, which is above the limit if there are more. */
+async function nameRetractable(queries: Queries, dialect: Dialect, days: Days): Promise<number> {
+  const payments = await readRetractable(queries, (column) => within(days, column), MAX_NEEDED + 1);
+  await queries.run('create temp table retractable (entity_id uuid, no uuid, last uuid) on commit drop');
+  const rows = payments.map(({ entityId, no }) => ({ entity: entityKey(dialect, entityId), no }));
+  rows.push(
+    ...(await subjectColumns.all(
+      queries,
+      `select ${subjectColumns.list} from tasks where kind = 'retract' and ${within(days, 'subject')} limit ${MAX_NEEDED + 1}`,
+    )),
+  );
+  for (const chunk of chunks(rows)) {
+    const sql = `insert into retractable (entity_id, no, last) values ${valuesList(chunk.length, 3, 0, ['uuid', 'uuid', 'uuid'])}
+      on conflict do nothing`;
+    const lastOf = (no: SqlUuid) => dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
+    await queries.run(
+      sql,
+      chunk.flatMap(({ entity, no }) => [entity, no, lastOf(no)]),
+    );
+  }
+  return rows.length;
+}
+
+const subjectColumns = new Columns({ entity: uuid('entity_id'), no: uuid('subject') });
 
 /**
  * Subtracts a detached day from the counters and drops it. Nothing writes to the day now, so that its sums are exact.
