@@ -513,6 +513,12 @@ onEveryEngine('a step of a network', (store) => {
     );
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
     expect(await historyOf(store.db, silent)).toEqual(['final 5']);
+    // Also if its block becomes final later.
+    const late = found(entityId, networkId, at(58), { isSilent: true });
+    await step(61, [{ change: 'seen', fact: late, evidence: CONFIRMED }], { final: 45 });
+    await step(80, [], { final: 64 });
+    expect(await historyOf(store.db, late)).toEqual(['seen 58', 'final 58']);
+    expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
   });
 
   test('removes old facts with their history, and keeps the newest of a network', async () => {
