@@ -101,6 +101,7 @@ func repair(id string, one *endpoint) error {
 		FirstSequence int64
 		Deliveries    []struct {
 			Sequence int64
+			Status   string
 			Body     string
 		}
 	}
@@ -111,6 +112,11 @@ func repair(id string, one *endpoint) error {
 	one.through = max(one.through, feed.FirstSequence-1)
 	lock.Unlock()
 	for _, entry := range feed.Deliveries {
+		// Events that a later one replaced, or whose payment is gone.
+		if entry.Body == "" || entry.Status == "superseded" || entry.Status == "cancelled" {
+			handleOnce(id, entry.Sequence, "", "passed over")
+			continue
+		}
 		handleOnce(id, entry.Sequence, entry.Body, "repaired")
 	}
 	return nil

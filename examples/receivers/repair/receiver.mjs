@@ -30,7 +30,11 @@ for (;;) {
     try {
       const { firstSequence, deliveries } = await client.endpoints.readFeed(endpointId, { after: tracker.through });
       tracker.skipThrough(firstSequence - 1);
-      for (const { sequence, body } of deliveries) handleOnce(endpointId, sequence, JSON.parse(body), 'repaired');
+      for (const { sequence, status, body } of deliveries) {
+        // Events that a later one replaced, or whose payment is gone.
+        const isTrue = body !== null && status !== 'superseded' && status !== 'cancelled';
+        handleOnce(endpointId, sequence, isTrue ? JSON.parse(body) : null, isTrue ? 'repaired' : 'passed over');
+      }
     } catch (error) {
       console.log('try again:', error.message);
     }

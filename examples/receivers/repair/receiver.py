@@ -54,7 +54,10 @@ def repair():
             feed = json.load(response)
         through[endpoint] = max(after, feed["firstSequence"] - 1)
         for entry in feed["deliveries"]:
-            handle_once(endpoint, entry["sequence"], entry["body"] and json.loads(entry["body"]), "repaired")
+            # Events that a later one replaced, or whose payment is gone.
+            is_true = entry["body"] is not None and entry["status"] not in ("superseded", "cancelled")
+            event = json.loads(entry["body"]) if is_true else None
+            handle_once(endpoint, entry["sequence"], event, "repaired" if is_true else "passed over")
 
 
 def repair_for_ever():

@@ -42,7 +42,8 @@ export const feedEntrySchema = z
     networkId: z.int().nullable().meta({ description: 'Network of the event.' }),
     status: z.enum([...DELIVERY_STATUSES, 'removed']).meta({
       description:
-        'State of the delivery when it was read. `removed` if retention has deleted it: the other fields are null then.',
+        'State of the delivery when it was read. Pass over `superseded` and `cancelled`: a later event took its place, its ' +
+        'payment is gone, or its webhook was deleted. `removed` if retention has deleted it: the other fields are null then.',
     }),
     dateCreated: z.int().nullable().meta({ description: 'When the event was accepted, in Unix seconds.' }),
     body: z.string().nullable().meta({ description: 'The body of every request, byte for byte.' }),
