@@ -7,12 +7,17 @@ import { accountTable } from './tables.ts';
 
 const columns = accountTable.pick([
   'account',
+  'wallet',
+  'contract',
   'cursorSlot',
   'cursorBalance',
   'untilSignature',
   'lastSignature',
   'sweptAtMs',
 ]);
+
+/** The types of the columns, in the order of the insertion. */
+const TYPES = ['bigint', 'text', 'text', 'text', 'bigint', 'text', 'text', 'text', 'bigint'] as const;
 
 export function readAccounts(queries: Pick<Queries, 'all'>, networkId: number): Promise<AccountProgress[]> {
   return columns.all(queries, `select ${columns.list} from chain_accounts where network_id = $1`, [networkId]);
@@ -27,14 +32,16 @@ export async function writeAccounts(
   for (const chunk of chunks(accounts)) {
     await queries.send(
       `insert into chain_accounts
-         (network_id, account, cursor_slot, cursor_balance, until_signature, last_signature, swept_at_ms)
-       values ${valuesList(chunk.length, 7, 0, ['bigint', 'text', 'bigint', 'text', 'text', 'text', 'bigint'])}
+         (network_id, account, wallet, contract, cursor_slot, cursor_balance, until_signature, last_signature, swept_at_ms)
+       values ${valuesList(chunk.length, TYPES.length, 0, TYPES)}
        on conflict (network_id, account) do update set cursor_slot = excluded.cursor_slot,
          cursor_balance = excluded.cursor_balance, until_signature = excluded.until_signature,
          last_signature = excluded.last_signature, swept_at_ms = excluded.swept_at_ms`,
       chunk.flatMap((each): SqlValue[] => [
         networkId,
         each.account,
+        each.wallet,
+        each.contract,
         each.cursorSlot,
         each.cursorBalance,
         each.untilSignature,

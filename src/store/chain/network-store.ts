@@ -197,6 +197,9 @@ export type ReadBalance = Pick<DueBalance, 'entityId' | 'invoiceId'> & { readonl
 /** How far an account was read, on a network that is read by account. */
 export type AccountProgress = {
   readonly account: string;
+  /** The owner of the account, and its token as in facts. */
+  readonly wallet: string;
+  readonly contract: string;
   /** All transactions of the account up to this slot are stored. */
   readonly cursorSlot: number;
   /** The balance after them, in the smallest unit. */

@@ -10,6 +10,10 @@ const IS_READ_AGAIN = `exists (select 1 from sources s
     and (f.block_number > s.paused_block
       or f.block_number >= s.next_block and (s.last_block is null or s.next_block <= s.last_block)))`;
 
+/** A payment above the cursor of its account, whose transactions every new process lists again. */
+const IS_LISTED_AGAIN = `exists (select 1 from chain_accounts a
+  where a.network_id = f.network_id and a.wallet = f.payee and a.contract = f.contract and f.block_number > a.cursor_slot)`;
+
 /**
  * Facts that are final or retracted, and older than the retention period. The newest final fact of each network stays, as do all
  * facts from its block on. Without it, Paybell would read a network whose progress is lost from the beginning, and publish its
@@ -24,6 +28,7 @@ const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
         where n.network_id = f.network_id and n.state = 'final'))
     or f.state = 'waiting' and f.event_no < $3)
   and not ${IS_READ_AGAIN}
+  and not ${IS_LISTED_AGAIN}
   and (f.invoice_id is null or not exists (select 1 from invoices i
     where i.entity_id = f.entity_id and i.id = f.invoice_id))
   and not exists (select 1 from fact_events e

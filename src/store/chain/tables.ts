@@ -226,6 +226,8 @@ export const anchorTable = new Table('chain_anchors', {
 export const accountTable = new Table('chain_accounts', {
   networkId: integer('network_id'),
   account: text('account'),
+  wallet: text('wallet'),
+  contract: text('contract'),
   cursorSlot: integer('cursor_slot'),
   cursorBalance: text('cursor_balance'),
   untilSignature: nullable(text('until_signature')),

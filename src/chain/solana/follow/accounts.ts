@@ -11,14 +11,21 @@ import type { SolanaPoll } from './solana-poll.ts';
  * account drops the account.
  */
 
+/** An account with its owner and its token, as the store knows them. */
+type OwnedAccount = WatchedAccount & Pick<AccountProgress, 'wallet' | 'contract'>;
+
 /** The accounts that a source watches: one for each wallet. */
-export function accountsOf(source: FollowedSource): WatchedAccount[] {
-  return versionsOf(source).flatMap(({ topics, definition }) =>
-    (topics?.[1] ?? []).map((account) => ({ account, isNative: definition.contract === NATIVE })),
-  );
+export function accountsOf(source: FollowedSource): OwnedAccount[] {
+  return versionsOf(source).flatMap(({ topics, definition: { contract } }) => {
+    const [wallets, accounts] = topics ?? [];
+    const walletOf = (place: number) => wallets?.[place] ?? '';
+    return (accounts ?? []).map((account, place) => ({
+      ...{ account, wallet: walletOf(place), contract, isNative: contract === NATIVE },
+    }));
+  });
 }
 
-export function watchedAccounts({ sources }: SolanaPoll): WatchedAccount[] {
+export function watchedAccounts({ sources }: SolanaPoll): OwnedAccount[] {
   return [...new Map(sources.flatMap(accountsOf).map((each) => [each.account, each])).values()];
 }
 
@@ -46,7 +53,7 @@ export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<voi
 export type Joining = Required<Pick<Step, 'accounts' | 'droppedAccounts' | 'backfilled'>>;
 
 /** Gives each new account its first slot, and each new source the slots that it has to read by itself. */
-export async function joinSources(poll: SolanaPoll, node: Node, watched: readonly WatchedAccount[]): Promise<Joining> {
+export async function joinSources(poll: SolanaPoll, node: Node, watched: readonly OwnedAccount[]): Promise<Joining> {
   const progress = await loadProgress(poll);
   const fresh = watched.filter(({ account }) => !progress.has(account) || isLeftOver(poll, account));
   const accounts: AccountProgress[] = [];
@@ -54,7 +61,7 @@ export async function joinSources(poll: SolanaPoll, node: Node, watched: readonl
     const chunk = fresh.slice(at, at + MAX_ACCOUNTS);
     const call = balancesOf(chunk, 'finalized', null);
     const { slot, balances } = (await node.send([call], 'head')).value(call);
-    accounts.push(...chunk.map(({ account }, place) => startOf(poll, account, slot, balances[place] ?? 0n)));
+    accounts.push(...chunk.map((each, place) => startOf(poll, each, slot, balances[place] ?? 0n)));
   }
   const started = new Map(accounts.map((each) => [each.account, each]));
   const cursorOf = (account: string) => (started.get(account) ?? progress.get(account))?.cursorSlot ?? 0;
@@ -73,9 +80,15 @@ export async function joinSources(poll: SolanaPoll, node: Node, watched: readonl
   return { accounts, droppedAccounts: unused(watched, progress), backfilled };
 }
 
-function startOf(poll: SolanaPoll, account: string, slot: number, balance: bigint): AccountProgress {
+function startOf(
+  poll: SolanaPoll,
+  { account, wallet, contract }: OwnedAccount,
+  slot: number,
+  balance: bigint,
+): AccountProgress {
   return {
-    ...{ account, cursorSlot: slot, cursorBalance: String(balance), untilSignature: null, lastSignature: null },
+    ...{ account, wallet, contract },
+    ...{ cursorSlot: slot, cursorBalance: String(balance), untilSignature: null, lastSignature: null },
     sweptAtMs: poll.lease.nowMs,
   };
 }

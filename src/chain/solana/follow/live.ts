@@ -137,7 +137,7 @@ function leadNext({ follow: { nodes, witnesses, memory } }: SolanaPoll, node: No
   if (next !== undefined) witnesses.lead(next);
 }
 
-async function join(poll: SolanaPoll, node: Node, watched: readonly WatchedAccount[]): Promise<void> {
+async function join(poll: SolanaPoll, node: Node, watched: ReturnType<typeof watchedAccounts>): Promise<void> {
   const joining = await joinSources(poll, node, watched);
   const { accounts, droppedAccounts, backfilled } = joining;
   if (accounts.length + droppedAccounts.length + backfilled.length === 0) return;

@@ -153,7 +153,7 @@ function movedCursor(
     const closing = same.flatMap(({ closings }) => closings.get(slot) ?? [])[0];
     if (same.length < 2 || closing === undefined) continue;
     return {
-      account: cursor.account,
+      ...cursor,
       cursorSlot: slot,
       cursorBalance: String(closing.balance),
       untilSignature: closing.before ?? cursor.untilSignature,

@@ -6,6 +6,7 @@ const ACCOUNT = 'account';
 const cursor = {
   ...{
     account: ACCOUNT,
+    ...{ wallet: 'wallet', contract: 'native' },
     cursorSlot: 10,
     cursorBalance: '100',
     untilSignature: null,

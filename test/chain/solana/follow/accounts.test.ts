@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test';
+import { removeOldFacts } from '../../../../src/store/chain/retention.ts';
 import { followCluster } from '../../../support/chain/solana/followed-cluster.ts';
 import type { FollowedCluster } from '../../../support/chain/solana/fork-trial.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
 
 const HOUR_MS = 3_600_000;
+const NO_EVENT = '0'.repeat(32);
 
 onSuiteEngine('accounts on Solana', (store) => {
   /** Blocks without payments, with a poll after every tenth. */
@@ -217,6 +219,26 @@ onSuiteEngine('accounts on Solana', (store) => {
     if (second !== undefined) second.faults.missing = 0;
     await pass(network, 60);
     expect(await highest()).toBe(slot);
+  });
+
+  test('retention keeps a payment until the cursor of its account has passed it', async () => {
+    const network = await newNetwork({ nodes: [{}, {}] });
+    const { entityId } = network;
+    const [, second] = network.fakes;
+    if (second !== undefined) second.faults.missing = 100;
+    for (const shop of [0, 1]) {
+      network.cluster.add([network.pay(shop, 500n)]);
+      await pass(network, 100);
+    }
+    const retain = () => removeOldFacts(store.db, entityId, { beforeMs: 2 ** 48, eventsBeforeHex: NO_EVENT }, 100);
+    // A process that takes over lists every account above its cursor, and would take a payment without a fact for a new one.
+    expect(await retain()).toBe(0);
+    if (second !== undefined) second.faults.missing = 0;
+    await pass(network, 100);
+    expect(await retain()).toBe(1);
+    await network.replace();
+    await pass(network, 100);
+    expect(await factsOf(network)).toHaveLength(1);
   });
 
   test('a node of another network is never read', async () => {

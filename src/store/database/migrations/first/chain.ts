@@ -65,10 +65,12 @@ const NETWORK_TABLES: readonly string[] = [
   )`,
   // How far an account was read on a network that is read by account. All its transactions up to `cursor_slot` are stored, and it
   // had `cursor_balance` after them. The next list of transactions ends at `until_signature`, which is of an earlier slot;
-  // `last_signature` is of `cursor_slot`.
+  // `last_signature` is of `cursor_slot`. The account belongs to `wallet` and has the token `contract`.
   `create table chain_accounts (
     network_id bigint not null,
     account text collate "binary" not null,
+    wallet text collate "binary" not null,
+    contract text collate "binary" not null,
     cursor_slot bigint not null,
     cursor_balance text not null,
     until_signature text,
@@ -76,6 +78,7 @@ const NETWORK_TABLES: readonly string[] = [
     swept_at_ms bigint not null,
     primary key (network_id, account)
   )`,
+  'create index chain_accounts_by_wallet on chain_accounts (network_id, wallet)',
   // `decimals` and `symbol` are null if the token does not return them. A listed token has no `symbol` here.
   `create table chain_tokens (
     network_id bigint not null,
