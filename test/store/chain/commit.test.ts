@@ -601,6 +601,21 @@ onEveryEngine('a step of a network', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  test('keeps an old held event whose transaction has a block, until its webhooks get it', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'final' });
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `held-${networkId}` });
+    await accept(store.db, { ...event, heldFor: `0x${'cd'.repeat(32)}` });
+    const [held] = (await lease()).held;
+    if (held === undefined) throw new Error('the event is not held');
+    await step(50, [{ change: 'moved', ...held, position: at(50), evidence: CONFIRMED }], { final: 40 });
+    await pruneTomorrow();
+    await step(60, [], { final: 50 });
+    expect(await deliverAll(store.db, entityId)).toEqual([event.body]);
+    await pruneTomorrow();
+    expect(await told(entityId)).toEqual([]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('removes an old fact of a held event whose transaction failed, and one that still waits', async () => {
     const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
     for (const name of ['failed', 'waiting']) {

@@ -1,5 +1,9 @@
-import type { Database, Queries } from '../../../database/database.ts';
+import { lastDeliveryHex } from '../../../../domain/ids.ts';
+import type { Database, Dialect, Queries, SqlUuid } from '../../../database/database.ts';
+import { type Days, within } from '../../../database/partitions/layout.ts';
 import { isLockTimeout, withShortLock } from '../../../database/partitions/short-lock.ts';
+import { Columns, chunks, entityKey, uuid, valuesList } from '../../../database/sql.ts';
+import { readRetractable } from '../../../events/retraction/retractable.ts';
 import { WHOLE_ENTITY } from '../../counts/counts.ts';
 
 /** Shared parts of the steps for deliveries and for events. */
@@ -44,4 +48,29 @@ export function addStored(queries: Queries, bytes: string, from: string, undeliv
        stored_bytes = queue_counts.stored_bytes + excluded.stored_bytes,
        undelivered = queue_counts.undelivered + excluded.undelivered`,
   );
+}
+
+const subjectColumns = new Columns({ entity: uuid('entity_id'), no: uuid('subject') });
+
+/** Makes the table `retractable`. Returns the number of its events, which is above the limit if there are more. */
+export async function nameRetractable(queries: Queries, dialect: Dialect, days: Days): Promise<number> {
+  const payments = await readRetractable(queries, (column) => within(days, column), MAX_NEEDED + 1);
+  await queries.run('create temp table retractable (entity_id uuid, no uuid, last uuid) on commit drop');
+  const rows = payments.map(({ entityId, no }) => ({ entity: entityKey(dialect, entityId), no }));
+  rows.push(
+    ...(await subjectColumns.all(
+      queries,
+      `select ${subjectColumns.list} from tasks where kind = 'retract' and ${within(days, 'subject')} limit ${MAX_NEEDED + 1}`,
+    )),
+  );
+  for (const chunk of chunks(rows)) {
+    const sql = `insert into retractable (entity_id, no, last) values ${valuesList(chunk.length, 3, 0, ['uuid', 'uuid', 'uuid'])}
+      on conflict do nothing`;
+    const lastOf = (no: SqlUuid) => dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
+    await queries.run(
+      sql,
+      chunk.flatMap(({ entity, no }) => [entity, no, lastOf(no)]),
+    );
+  }
+  return rows.length;
 }

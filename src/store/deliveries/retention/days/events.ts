@@ -26,6 +26,7 @@ import {
   exists,
   isAttached,
   MAX_NEEDED,
+  nameRetractable,
 } from './detached.ts';
 
 /** Events of a day whose records are gone. */
@@ -34,8 +35,8 @@ import {
 const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 26) || '0000000000' as uuid)`;
 
 /**
- * Detaches the day. Events that still have a delivery move to the default partition. Nothing can need another event of
- * the day during this check: its deliveries are gone, so that none of them can be sent again.
+ * Detaches the day. Events that still have a delivery, or whose payment is not decided, move to the default partition. Nothing
+ * can need another event of the day during this check: its deliveries are gone, so that none of them can be sent again.
  */
 export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
   const events = `events_${days.suffix}`;
@@ -46,9 +47,10 @@ export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
     if (!(await isAttached(queries, events)) || (await isAttached(queries, `deliveries_${days.suffix}`))) {
       return 'by another';
     }
+    await nameRetractable(queries, db.dialect, days);
     await queries.run(
       `create temp table needed on commit drop as select distinct entity_id, no from (
-         ${ofDelivery('queue')} union ${ofDelivery('deliveries')}
+         ${ofDelivery('queue')} union ${ofDelivery('deliveries')} union select entity_id, no from retractable
          union select entity_id, event_no from tasks where ${within(days, 'event_no')}
          union select entity_id, subject from tasks where event_no is not null and ${within(days, 'subject')}) n limit ${MAX_NEEDED + 1}`,
     );

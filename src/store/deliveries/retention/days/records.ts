@@ -1,9 +1,8 @@
-import { firstHexAt, lastDeliveryHex } from '../../../../domain/ids.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../../database/database.ts';
+import { firstHexAt } from '../../../../domain/ids.ts';
+import type { Dialect, Queries, SqlInteger } from '../../../database/database.ts';
 import { DAY_MS, type Days, within } from '../../../database/partitions/layout.ts';
 import { isAlone } from '../../../database/partitions/short-lock.ts';
-import { Columns, chunks, entityKey, readInteger, uuid, valuesList } from '../../../database/sql.ts';
-import { readRetractable } from '../../../events/retraction/retractable.ts';
+import { readInteger } from '../../../database/sql.ts';
 import { COMPLETED, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../../counts/counts.ts';
 import { STATUS_CODES } from '../../states.ts';
 import type { Run } from '../prune-run.ts';
@@ -16,6 +15,7 @@ import {
   exists,
   isAttached,
   MAX_NEEDED,
+  nameRetractable,
 } from './detached.ts';
 
 /** Deliveries and attempts of a day, which go together. */
@@ -60,31 +60,6 @@ export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
     return 'detached';
   });
 }
-
-/** Makes the table `retractable`. Returns the number of its events, which is above the limit if there are more. */
-async function nameRetractable(queries: Queries, dialect: Dialect, days: Days): Promise<number> {
-  const payments = await readRetractable(queries, (column) => within(days, column), MAX_NEEDED + 1);
-  await queries.run('create temp table retractable (entity_id uuid, no uuid, last uuid) on commit drop');
-  const rows = payments.map(({ entityId, no }) => ({ entity: entityKey(dialect, entityId), no }));
-  rows.push(
-    ...(await subjectColumns.all(
-      queries,
-      `select ${subjectColumns.list} from tasks where kind = 'retract' and ${within(days, 'subject')} limit ${MAX_NEEDED + 1}`,
-    )),
-  );
-  for (const chunk of chunks(rows)) {
-    const sql = `insert into retractable (entity_id, no, last) values ${valuesList(chunk.length, 3, 0, ['uuid', 'uuid', 'uuid'])}
-      on conflict do nothing`;
-    const lastOf = (no: SqlUuid) => dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
-    await queries.run(
-      sql,
-      chunk.flatMap(({ entity, no }) => [entity, no, lastOf(no)]),
-    );
-  }
-  return rows.length;
-}
-
-const subjectColumns = new Columns({ entity: uuid('entity_id'), no: uuid('subject') });
 
 /**
  * Subtracts a detached day from the counters and drops it. Nothing writes to the day now, so that its sums are exact.
