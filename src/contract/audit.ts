@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OPERATOR } from '../domain/keys/api-keys.ts';
-import { exactText, oneOf, pagingFields, wholeNumber } from './list-query.ts';
+import { exactText, oneOf, pagingFields, unixSeconds } from './list-query.ts';
 
 /** Every kind of change that is recorded. A bulk change is one entry. */
 export const AUDIT_ACTIONS = [
@@ -79,10 +79,10 @@ export const auditListQuerySchema = z.strictObject({
   }),
   action: oneOf(AUDIT_ACTIONS, { description: 'Only changes of this kind.' }),
   target: exactText({ description: 'Only changes of the object with this id.' }),
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  since: unixSeconds({
     description: 'Only changes at or after this time, in Unix seconds.',
   }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only changes before this time, in Unix seconds.' }),
+  until: unixSeconds({ description: 'Only changes before this time, in Unix seconds.' }),
   ...pagingFields(['dateCreated']),
 });
 

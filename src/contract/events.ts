@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RETRACTION } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { oneOf } from './list-query.ts';
+import { networkIdRule } from './values.ts';
 
 /** The request body is the payload itself. Paybell reads only these fields of it. */
 
@@ -9,12 +10,11 @@ export const MAX_EVENT_BYTES = 256 * 1024;
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 export const MAX_BATCH_EVENTS = 1_000;
 
-const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
 const idRule = 'must be 1 to 128 characters of A-Z, a-z, 0-9, _ and -';
 const networkId = z
-  .int({ error: networkRule })
-  .min(0, { error: networkRule })
-  .max(MAX_NETWORK_ID, { error: networkRule })
+  .int({ error: networkIdRule })
+  .min(0, { error: networkIdRule })
+  .max(MAX_NETWORK_ID, { error: networkIdRule })
   .meta({ description: 'Network of the event.' });
 const eventId = z
   .string({ error: idRule })

@@ -17,8 +17,10 @@ const DIGITS = /^[0-9]{1,16}$/;
 
 type Documentation = { description: string; example?: string | number };
 
-function digits(min: number, max: number) {
-  const rule = `must be a whole number from ${min} to ${max}, in plain decimal digits`;
+const wholeNumberRule = (min: number, max: number) =>
+  `must be a whole number from ${min} to ${max}, in plain decimal digits`;
+
+function digits(min: number, max: number, rule = wholeNumberRule(min, max)) {
   return z
     .string()
     .regex(DIGITS, { error: rule, abort: true })
@@ -28,6 +30,14 @@ function digits(min: number, max: number) {
 
 export function wholeNumber(min: number, max: number, documentation: Documentation) {
   return digits(min, max)
+    .optional()
+    .meta({ type: 'integer', minimum: min, maximum: max, ...documentation });
+}
+
+/** A time in a filter. */
+export function unixSeconds(documentation: Documentation) {
+  const [min, max] = [0, Number.MAX_SAFE_INTEGER];
+  return digits(min, max, 'must be a time in Unix seconds, such as 1767225600 for 2026-01-01')
     .optional()
     .meta({ type: 'integer', minimum: min, maximum: max, ...documentation });
 }

@@ -21,7 +21,7 @@ export function parseQuery<Schema extends z.ZodObject>(schema: Schema, search: s
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Parsed<z.output<Schema>> {
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
-  const errors = inputErrors(result.error, 'body', fieldsOf(schema));
+  const errors = inputErrors(result.error, 'body', fieldsOf(schema), body);
   const explained = explanations.get(schema);
   const inWords = errors.map((error) => ({ ...error, message: explained?.get(error.name) ?? error.message }));
   return { ok: false, errors: firstOfEach(inWords) };
@@ -73,16 +73,34 @@ function decode(text: string): string | null {
   }
 }
 
-function inputErrors(error: z.ZodError, where: InputError['in'], known: readonly string[] = []): InputError[] {
-  return error.issues.flatMap((issue) => {
+function inputErrors(error: z.ZodError, where: InputError['in'], known: readonly string[] = [], body?: unknown) {
+  return error.issues.flatMap((issue): InputError[] => {
     const name = issue.path.join('.');
-    if (issue.code !== 'unrecognized_keys') return [{ in: where, name, message: issue.message }];
+    if (issue.code !== 'unrecognized_keys') {
+      const message = where === 'body' ? explainAbsence(issue, body) : issue.message;
+      return [{ in: where, name, message }];
+    }
     return issue.keys.map((key, index) => ({
       in: where,
       name: clip([...issue.path, key].join('.')),
       message: unknownName('field', key, known, index),
     }));
   });
+}
+
+/** The message of an issue, which begins with "is required" if the input does not have the field. */
+export function explainAbsence({ path, message }: z.core.$ZodIssue, input: unknown): string {
+  const isRule = path.length > 0 && message.startsWith('must be ');
+  return isRule && !hasValueAt(input, path) ? `is required; it ${message}` : message;
+}
+
+function hasValueAt(input: unknown, path: readonly PropertyKey[]): boolean {
+  let value = input;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false;
+    value = Reflect.get(value, key);
+  }
+  return value !== undefined;
 }
 
 function fieldsOf(schema: z.ZodType): string[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENDPOINT_STATES } from '../domain/endpoints/settings.ts';
 import { INTERVAL_S, STATS_INTERVALS, type StatsInterval, type StatsRange, wholeHours } from '../domain/stats.ts';
-import { exactText, oneOfOr, wholeNumber } from './list-query.ts';
+import { exactText, oneOfOr, unixSeconds } from './list-query.ts';
 import type { InputError } from './problems.ts';
 
 /** By default an hour of minutes, a day of hours or a month of days. */
@@ -18,11 +18,11 @@ export const statsQuerySchema = z.strictObject({
       'The length of one row, in UTC. The figures of a destination are kept by the hour: with `destination`, `minute` returns ' +
       'the whole hours that the range touches, and `interval` in the response is `hour`.',
   }),
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  since: unixSeconds({
     description:
       'Start of the range, in Unix seconds. Defaults to 60 minutes, 24 hours or 30 days before the end, by `interval`.',
   }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  until: unixSeconds({
     description: 'End of the range (exclusive), in Unix seconds. Defaults to now.',
   }),
   destination: exactText({

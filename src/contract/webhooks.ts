@@ -13,6 +13,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from './list-query.ts';
+import { networkIdRule } from './values.ts';
 import {
   finalOnly,
   type NewWebhookOptions,
@@ -183,16 +184,21 @@ const OPTIONS_OF_NEW =
   'Options of each new webhook. A webhook that is registered already must have the same; to change them, replace them.';
 
 export function registrationSchema(rules: RegistrationRules) {
-  const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
   const eventRule = `must be one of ${rules.events.join(', ')} (names are case-sensitive)`;
   return z
     .strictObject(
       {
         postUrl: postUrlSchema(rules),
         networkIds: z
-          .array(z.int({ error: networkRule }).min(0, { error: networkRule }).max(MAX_NETWORK_ID), {
-            error: 'must be an array of network ids',
-          })
+          .array(
+            z
+              .int({ error: networkIdRule })
+              .min(0, { error: networkIdRule })
+              .max(MAX_NETWORK_ID, { error: networkIdRule }),
+            {
+              error: 'must be an array of network ids',
+            },
+          )
           .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must contain at most ${MAX_WEBHOOKS_PER_REQUEST} networks` })
           .optional()
           .meta({

@@ -162,7 +162,7 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   amount_in_use: ({ invoiceId }) =>
     `The address has the open invoice ${invoiceId} of exactly this amount. Use another amount or another address. Nothing was created.`,
   invoice_expiry: ({ earliest, latest }) =>
-    `dateExpires must be from ${earliest} to ${latest}: at least a minute and at most 366 days from now.`,
+    `dateExpires must be from ${earliest} to ${latest} in Unix seconds: at least a minute and at most 366 days from now.`,
   invoice_paid: ({ invoiceId }) => `The invoice ${invoiceId} is paid, so it cannot be cancelled. Nothing was changed.`,
   key_limit: ({ limit }) => `An entity has at most ${showCount(limit, 'key')} in force. Revoke one first.`,
   key_not_in_force: () => 'The key is no longer in force. Nothing was changed.',

@@ -133,6 +133,27 @@ describe('a body', () => {
     ] as never);
   });
 
+  test('without a field that it must have is told so, with the rule of the field', () => {
+    const rule = (message: string) => ({ error: message });
+    const ruled = z.strictObject({
+      networkId: z.int(rule('must be a number')),
+      terms: z.strictObject({ amount: z.string(rule('must be a text')), note: z.string(rule('needs an amount')) }),
+    });
+    const errorsIn = (body: unknown) => {
+      const result = parseBody(ruled, body);
+      return result.ok ? {} : Object.fromEntries(result.errors.map(({ name, message }) => [name, message]));
+    };
+    expect(errorsIn({ terms: {} })).toEqual({
+      networkId: 'is required; it must be a number',
+      'terms.amount': 'is required; it must be a text',
+      'terms.note': 'needs an amount',
+    });
+    expect(errorsIn({ networkId: null, terms: { amount: 1, note: 'x' } })).toEqual({
+      networkId: 'must be a number',
+      'terms.amount': 'must be a text',
+    });
+  });
+
   test('names an invalid item of an array by its position', () => {
     const result = parseBody(bodySchema, { postUrl: 'x', events: ['a', 1] });
     expect(result.ok ? [] : result.errors.map(({ name }) => name)).toEqual(['events.1']);

@@ -48,7 +48,7 @@ describe('a registration', () => {
     'refuses %j as a network id',
     (networkId) => {
       expect(errorsOf({ postUrl, networkIds: [1, networkId] })).toEqual([
-        ['networkIds.1', `must be a whole number from 0 to ${MAX_NETWORK_ID}`],
+        ['networkIds.1', `must be a network id: a whole number from 0 to ${MAX_NETWORK_ID}, without quotes`],
       ]);
     },
   );

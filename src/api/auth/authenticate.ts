@@ -127,5 +127,8 @@ function invalidKey(): Problem {
 
 /** The same whether or not the entity exists. */
 function wrongEntity(): Problem {
-  return new Problem('wrong_entity', 'The api-key does not belong to the entity named in entity-id.');
+  return new Problem(
+    'wrong_entity',
+    'The api-key does not belong to the entity named in entity-id. Send the entity-id that was issued with the key.',
+  );
 }

@@ -100,7 +100,11 @@ export function parseJson(
     const ends = scanJson(text, fields);
     if (ends !== null) return { value: JSON.parse(text), hiddenErrors: hiddenErrors(text, fields, ends) };
   } catch {
-    throw new Problem('invalid_json', 'The body is not valid JSON. Check quotes, commas and brackets.');
+    const detail =
+      text.trim() === ''
+        ? 'The body is empty. Send JSON.'
+        : 'The body is not valid JSON. Check quotes, commas and brackets.';
+    throw new Problem('invalid_json', detail);
   }
   throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
 }

@@ -140,7 +140,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       {
         in: 'body',
         name: 'dateExpires',
-        message: `must be from ${earliest} to ${latest}: at least a minute and at most 366 days from now`,
+        message: `must be from ${earliest} to ${latest} in Unix seconds: at least a minute and at most 366 days from now`,
       },
     ],
   },

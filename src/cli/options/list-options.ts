@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
+import { explainAbsence } from '../../contract/parse-input.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 
 /** The values of a command's options, by their names in camel case. */
@@ -24,7 +25,7 @@ export function parseOptions<Schema extends z.ZodObject>(
   if (result.success) return result.data;
   const errors = result.error.issues.map((issue) => {
     const name = issue.path.join('.');
-    return `--${toOption(optionOf[name] ?? name)} ${issue.message}`;
+    return `--${toOption(optionOf[name] ?? name)} ${explainAbsence(issue, values)}`;
   });
   throw new CommandError(errors.join('\n      '), EXIT.usage);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { INVOICE_MATCHES, INVOICE_STATES } from '../../domain/chain/invoices/invoice-state.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
-import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
+import { exactText, oneOf, pagingFields, textOf, unixSeconds, wholeNumber } from '../list-query.ts';
 import { count, date } from '../values.ts';
 import { EXAMPLE_ADDRESS, EXAMPLE_TOKEN } from './new-invoice.ts';
 import { examplePayment, paymentSchema } from './payments.ts';
@@ -176,10 +176,10 @@ export const invoiceListQuerySchema = z.strictObject({
   watch: oneOf(['on', 'ended'], {
     description: '`on`: only invoices whose address is still watched. `ended`: only the others.',
   }),
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  since: unixSeconds({
     description: 'Only invoices created at or after this time, in Unix seconds.',
   }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  until: unixSeconds({
     description: 'Only invoices created before this time, in Unix seconds.',
   }),
   ...pagingFields(['dateCreated', 'dateExpires']),

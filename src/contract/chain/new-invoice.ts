@@ -3,6 +3,7 @@ import { NATIVE_TOKEN } from '../../domain/chain/coin.ts';
 import { INVOICE_MATCHES, MAX_TOLERANCE_PERCENT } from '../../domain/chain/invoices/invoice-state.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
+import { networkIdRule } from '../values.ts';
 
 /** The request for an invoice. */
 
@@ -64,9 +65,9 @@ export const newInvoiceSchema = z
   .strictObject(
     {
       networkId: z
-        .int({ error: 'must be the id of a network' })
-        .min(0)
-        .max(MAX_NETWORK_ID)
+        .int({ error: networkIdRule })
+        .min(0, { error: networkIdRule })
+        .max(MAX_NETWORK_ID, { error: networkIdRule })
         .meta({ description: 'Network of the payment.', example: 8453 }),
       token: z
         .string({ error: tokenRule })

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_WEBHOOKS_SHOWN } from '../../domain/chain/payments.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
-import { exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
+import { exactText, oneOf, pagingFields, textOf, unixSeconds, wholeNumber } from '../list-query.ts';
 import { count, date } from '../values.ts';
 import { factEventSchema, MAX_FACT_EVENTS_SHOWN } from './facts.ts';
 
@@ -184,10 +184,10 @@ export const paymentListQuerySchema = z
     amount: amount('Only payments of exactly this amount, in any token unless `token` is given.'),
     minAmount: amount('Only payments of at least this amount. Requires `token`.'),
     maxAmount: amount('Only payments of at most this amount. Requires `token`.'),
-    since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+    since: unixSeconds({
       description: 'Only payments that Paybell first saw at or after this time, in Unix seconds.',
     }),
-    until: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+    until: unixSeconds({
       description: 'Only payments that Paybell first saw before this time, in Unix seconds.',
     }),
     ...pagingFields(['dateCreated']),

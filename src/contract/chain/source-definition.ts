@@ -14,13 +14,13 @@ import {
   type Preset,
 } from '../../domain/chain/source-definition.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
+import { networkIdRule } from '../values.ts';
 
 /** The definition of a source: which logs of a contract are events of the entity, and the fields that they give. */
 
 const NAME = /^[A-Za-z_$][\w$]{0,127}$/;
 const FIELD = /^[A-Za-z_$][A-Za-z0-9_$.:-]{0,63}$/;
 
-const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
 const whereRule = 'must be an object of parameter names, each with a value or a list of values';
 const valueRule = `must be a text of at most ${MAX_WHERE_LENGTH} characters, a whole number, true or false`;
 const valuesRule = `must be a value or a list of 1 to ${MAX_WHERE_VALUES} values: texts, whole numbers, true or false`;
@@ -114,9 +114,9 @@ export function definitionFields({ events }: SourceRules) {
   const eventRule = `must be one of ${choices.join(', ')} (names are case-sensitive); ${never} are never in a log`;
   return {
     networkId: z
-      .int({ error: networkRule })
-      .min(0, { error: networkRule })
-      .max(MAX_NETWORK_ID, { error: networkRule })
+      .int({ error: networkIdRule })
+      .min(0, { error: networkIdRule })
+      .max(MAX_NETWORK_ID, { error: networkIdRule })
       .meta({ description: 'Network of the contract. The operator decides which networks are followed.' }),
     preset: z
       .enum(PRESETS, { error: `must be one of ${PRESETS.join(', ')}` })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
-import { eventFilter, exactText, oneOf, pagingFields, textOf, wholeNumber } from '../list-query.ts';
+import { eventFilter, exactText, oneOf, pagingFields, textOf, unixSeconds, wholeNumber } from '../list-query.ts';
 import { count, date } from '../values.ts';
 
 /** Accepted events, as the API shows them. */
@@ -46,10 +46,10 @@ export const eventListSchema = z
   .meta({ id: 'EventList', example: { totalResults: 1, events: [eventExample] } });
 
 const dateFilters = {
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+  since: unixSeconds({
     description: 'Only created at or after this time, in Unix seconds.',
   }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only created before this time, in Unix seconds.' }),
+  until: unixSeconds({ description: 'Only created before this time, in Unix seconds.' }),
 };
 
 export const eventFilters = {

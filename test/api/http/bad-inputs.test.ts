@@ -199,6 +199,11 @@ onSuiteEngine('bad input', (store) => {
     test.each(broken)('with %s is 400 invalid_json', async (_name, body) => {
       await expectProblem(await call(app, tenant, WEBHOOKS, { method: 'POST', body, ...asJson }), 'invalid_json');
     });
+
+    test.each(['', ' \n'])('because it is empty (%j) is 400 and says so', async (body) => {
+      const response = await call(app, tenant, WEBHOOKS, { method: 'POST', body, ...asJson });
+      expect((await expectProblem(response, 'invalid_json')).detail).toBe('The body is empty. Send JSON.');
+    });
   });
 
   test('nothing of all this was registered', async () => {

@@ -44,11 +44,11 @@ const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
   ['eventId=a%00', { eventId: /NUL/ }],
   ['webhookId=', { webhookId: /must not be empty/ }],
   ['networkId=1.5', { networkId: /plain decimal digits/ }],
-  ['since=yesterday', { since: /plain decimal digits/ }],
-  ['since=2026-01-31', { since: /plain decimal digits/ }],
-  ['since=-1', { since: /plain decimal digits/ }],
-  ['since=9007199254740992', { since: /9007199254740991/ }],
-  ['until=1e9', { until: /plain decimal digits/ }],
+  ['since=yesterday', { since: /Unix seconds/ }],
+  ['since=2026-01-31', { since: /Unix seconds/ }],
+  ['since=-1', { since: /Unix seconds/ }],
+  ['since=9007199254740992', { since: /Unix seconds/ }],
+  ['until=1e9', { until: /Unix seconds/ }],
   ['q=', { q: /1 to 256 characters/ }],
   [`q=${'a'.repeat(257)}`, { q: /1 to 256 characters/ }],
   ['q=a%00', { q: /NUL/ }],
@@ -60,7 +60,7 @@ const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
         /known parameters are eventId, event, networkId, transactionHash, since, until, webhookId, endpointId, status/,
     },
   ],
-  ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
+  ['until=&status=x&webhookid=a', { until: /Unix seconds/, status: /one of/, webhookid: /webhookId\?/ }],
 ];
 
 const BAD_PAGING: [query: string, errors: Record<string, RegExp>][] = [

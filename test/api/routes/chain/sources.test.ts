@@ -146,8 +146,13 @@ onSuiteEngine('sources', (store) => {
   });
 
   test.each<[string, object, string, string]>([
-    ['no network', { networkId: undefined }, 'networkId', 'must be a whole number'],
-    ['a network that is no number', { networkId: '8453' }, 'networkId', 'must be a whole number'],
+    ['no network', { networkId: undefined }, 'networkId', 'is required; it must be a network id'],
+    [
+      'a network that is no number',
+      { networkId: '8453' },
+      'networkId',
+      'must be a network id: a whole number from 0 to',
+    ],
     ['no contract', { contract: undefined }, 'contract', 'must be an address'],
     ['a contract that is no address', { contract: '0x12' }, 'contract', 'must be an address: 0x and 40 hex digits'],
     [

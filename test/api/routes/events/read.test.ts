@@ -18,7 +18,7 @@ const BAD_QUERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['matched=yes&q=', { matched: /one of true, false/, q: /1 to 256 characters/ }],
   ['webhookId=wh_1', { webhookId: /not a known parameter/ }],
   ['sortBy=dateNextAttempt', { sortBy: /one of dateCreated/ }],
-  ['since=0x10&until=', { since: /digits/, until: /digits/ }],
+  ['since=0x10&until=', { since: /Unix seconds/, until: /Unix seconds/ }],
   ['event=latepayment', { event: /case-sensitive/ }],
   ['eventId=&networkId=-1', { eventId: /empty/, networkId: /digits/ }],
   ['limit=0&page=x&sortDir=down', { limit: /from 1 to 100/, page: /digits/, sortDir: /asc, desc/ }],

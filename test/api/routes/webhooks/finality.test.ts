@@ -132,9 +132,11 @@ onSuiteEngine('the finality of a webhook', (store) => {
     const wrong = { rules: [{ maxAmount: '50', tokens: ['usd'], finality: 'soon' }, {}], otherwise: 'never' };
     const errors = {
       'rules.0.finality': `must be ${LEVEL}`,
-      'rules.1.maxAmount': 'must be a decimal above 0 as a string, such as "50", with at most 40 characters',
-      'rules.1.tokens': 'must be ["usd"], the listed dollar stablecoins: no other token has a known worth',
-      'rules.1.finality': `must be ${LEVEL}`,
+      'rules.1.maxAmount':
+        'is required; it must be a decimal above 0 as a string, such as "50", with at most 40 characters',
+      'rules.1.tokens':
+        'is required; it must be ["usd"], the listed dollar stablecoins: no other token has a known worth',
+      'rules.1.finality': `is required; it must be ${LEVEL}`,
       otherwise: `must be ${LEVEL}`,
     };
     const named = (prefix: string) =>
