@@ -262,6 +262,7 @@ describe('the settings', () => {
 
   test.each([
     ['8453:https://a.example', 'entry 1 does not begin with a network id and ='],
+    ['practise', 'must be practice, or a comma-separated list such as'],
     ['1=https://a.example,', 'entry 2 does not begin with a network id and ='],
     ['9007199254740992=https://a.example', 'entry 1 does not begin with a network id and ='],
     ['8453=wss://a.example', 'must have http or https URLs: that of entry 1, for network 8453, is none'],

@@ -104,7 +104,7 @@ function showEvent(event: ScenarioEvent, deliveries: number | null): string {
 }
 
 function textOf(event: ScenarioEvent): string {
-  if (event.event === RETRACTION) return `takes back …${event.retracts.eventId.slice(-6)}`;
+  if (event.event === RETRACTION) return `retracts …${event.retracts.eventId.slice(-6)}`;
   const late = event.event === 'LatePayment' ? `, ${showCount(event.daysLate, 'day')} late` : '';
   const again = 'revision' in event && (event.revision ?? 1) > 1 ? `, revision ${event.revision}` : '';
   return `${event.amount} ${event.currency}${late}${again}`;

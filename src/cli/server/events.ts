@@ -6,7 +6,7 @@ import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { exactText, wholeNumber } from '../../contract/list-query.ts';
 import { summaryOf } from '../../domain/chain/payload-summary.ts';
 import { showCount } from '../../domain/errors.ts';
-import { EVENT_KINDS, isEventKind } from '../../domain/event-kinds.ts';
+import { EVENT_KINDS, isEventKind, RETRACTION } from '../../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { newId } from '../../store/new-id.ts';
 import { showSummary } from '../formats/delivery-tables.ts';
@@ -63,8 +63,16 @@ async function sendEvent(file: string | undefined, options: OptionValues): Promi
   if (supersededBy !== undefined) {
     printLine(paint(`It was superseded by ${printable(supersededBy)}, so no webhook gets it.`, 'dim'));
   } else if (deliveries === 0) {
-    printLine(paint(`No webhook is registered for it: ${PAYBELL} webhooks create <postUrl>`, 'dim'));
+    printLine(paint(explainNoWebhook(body), 'dim'));
   }
+}
+
+/** Why an accepted event reached no webhook, with the command that registers one. */
+function explainNoWebhook(body: string): string {
+  const { event, networkId } = z.object({ event: z.string(), networkId: z.int() }).parse(JSON.parse(body));
+  if (event === RETRACTION) return 'No webhook may have received the event that it retracts.';
+  const options = `--networks ${networkId} --events ${printable(event)}`;
+  return `No webhook is registered for it: ${PAYBELL} webhooks create <postUrl> ${options}`;
 }
 
 const sampleSchema = z.strictObject({

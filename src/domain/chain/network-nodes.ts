@@ -29,7 +29,7 @@ export function parseNodes(setting: string): readonly NetworkNodes[] | string {
     const place = `entry ${index + 1}`;
     const networkId = idOf(entry);
     if (networkId === null) {
-      return `must be a comma-separated list such as 8453=https://node.example.com: ${place} does not begin with a network id and =`;
+      return `must be ${PRACTICE}, or a comma-separated list such as 8453=https://node.example.com: ${place} does not begin with a network id and =`;
     }
     if (isPractice(networkId))
       return `must not name network ${networkId}: ${place} is the practice network, which has no nodes`;

@@ -257,6 +257,10 @@ test('payments finds by q and shows the one that it finds, or lists several', as
   expect(all.stdout).toContain('1 of 1');
   expect(JSON.parse((await paybell(['payments', '--json'])).stdout)).toEqual(list);
   responses.set('/payments', { totalResults: 0, isTotalExact: true, payments: [] });
-  expect((await paybell(['payments', 'nothing'])).stdout).toContain('No payments match.');
+  expect((await paybell(['payments', 'nothing'])).stdout).toContain('No payments match. Logs of agreements are in:');
+  for (const cut of ['0xnothash', `0x${'a'.repeat(63)}`]) {
+    expect((await paybell(['payments', cut])).stdout).toContain('A transaction hash is 0x and 64 hex digits');
+  }
+  expect((await paybell(['payments', `0x${'a'.repeat(64)}`])).stdout).not.toContain('hex digits');
   expect((await paybell(['payments', '--min-amount', '5'])).stderr).toContain('--min-amount needs');
 });

@@ -272,7 +272,7 @@ describe('paybell events, deliveries and secrets', () => {
     ]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^Accepted evt_\w+ for 0 webhooks\.\nNo webhook is registered for it: paybell webhooks create/,
+      /\nNo webhook is registered for it: paybell webhooks create <postUrl> --networks 900 --events TransferCreated\n$/,
     );
   });
 
@@ -285,6 +285,14 @@ describe('paybell events, deliveries and secrets', () => {
     const { events } = eventListSchema.parse(await runJson(['events', 'list', '--network-id', '8453']));
     const agreements = events.map(({ body }) => (JSON.parse(body) as { agreementId: string }).agreementId);
     expect(new Set(agreements).size).toBe(agreements.length);
+  });
+
+  test('say of a retraction without deliveries that no webhook has its event', async () => {
+    await runJson(['events', 'send', '-'], '{"event":"LatePayment","networkId":56,"eventId":"unheard"}');
+    const retraction = '{"event":"EventRetracted","networkId":56,"eventId":"r-1","retracts":{"eventId":"unheard"}}';
+    expect((await paybell(['events', 'send', '-'], retraction)).stdout).toBe(
+      'Accepted r-1 for 0 webhooks.\nNo webhook may have received the event that it retracts.\n',
+    );
   });
 
   test('name the event that superseded one without deliveries', async () => {

@@ -10,6 +10,8 @@ import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060';
+/** Neither a transaction hash nor an address, so that the search was for an agreement or a transfer of this name. */
+const CUT_HEX = /^0x(?![0-9a-f]{40}$|[0-9a-f]{64}$)/i;
 const EXAMPLE_ID = 'pay_hpnyyoxuwgdt73orfpqwrp4iso';
 
 export function addPayments(program: Command): void {
@@ -44,7 +46,7 @@ async function showPayments(q: string | undefined, options: OptionValues): Promi
   if (q !== undefined && first !== undefined && list.totalResults === 1) {
     return printDetail(await client.payments.get(first.paymentId));
   }
-  printPayments(list);
+  printPayments(list, q);
 }
 
 /** `payments` has the same options as `show`, and reads them wherever they are. */
@@ -55,7 +57,7 @@ async function showPayment(id: string, _: OptionValues, command: Command): Promi
   printDetail(payment);
 }
 
-function printPayments({ totalResults, isTotalExact, payments }: PaymentList): void {
+function printPayments({ totalResults, isTotalExact, payments }: PaymentList, q: string | undefined): void {
   printTable(
     ['payment-id', 'network', 'state', 'amount', 'token', 'payer', 'payee', 'agreement', 'delivered', 'seen'],
     payments.map((payment) => [
@@ -70,7 +72,9 @@ function printPayments({ totalResults, isTotalExact, payments }: PaymentList): v
       deliveredOf(payment),
       showDate(payment.dateCreated),
     ]),
-    `No payments match. Logs of agreements are in: ${PAYBELL} facts`,
+    q !== undefined && CUT_HEX.test(q)
+      ? 'No payments match. A transaction hash is 0x and 64 hex digits, an address 0x and 40: check that it is complete.'
+      : `No payments match. Logs of agreements are in: ${PAYBELL} facts`,
     {
       shorten: { token: 12, payer: 12, payee: 12, agreement: 10, network: 8 },
       leaveOut: ['seen', 'token', 'agreement', 'payer', 'payee', 'network'],
