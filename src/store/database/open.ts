@@ -7,7 +7,11 @@ import { openSqlite } from './sqlite/open.ts';
 import { lockForServer, type ServerLock } from './sqlite/server-lock.ts';
 
 export async function openDatabase(target: DatabaseTarget): Promise<Database> {
-  if (target.engine === 'postgres') return openPostgres(target);
+  if (target.engine === 'postgres') {
+    return openPostgres(target).catch((error) => {
+      throw nameServer(error, target.url);
+    });
+  }
   return openSqlite(target.file, target.deadlineMs).catch((error) => {
     throw explainFileError(error, target.file);
   });
@@ -21,6 +25,13 @@ export function lockDatabase(target: DatabaseTarget): ServerLock {
   } catch (error) {
     throw explainFileError(error, target.file);
   }
+}
+
+/** Adds the host and the port to the error of a PostgreSQL server that does not answer, and no credentials. */
+function nameServer(error: unknown, url: string): unknown {
+  if (!(error instanceof StoreUnavailableError) || error.reason !== 'no_answer') return error;
+  const message = `${error.message}; DATABASE_URL names ${URL.parse(url)?.host}`;
+  return new StoreUnavailableError(message, { cause: error.cause, reason: error.reason });
 }
 
 type FileState = { readonly isWritable: boolean; readonly freeBytes: number };

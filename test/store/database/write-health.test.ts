@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { explainFileError } from '../../../src/store/database/open.ts';
+import { explainFileError, openDatabase } from '../../../src/store/database/open.ts';
 import { WriteHealth, type WriteProblem } from '../../../src/store/database/write-health.ts';
+import { rejection } from '../../support/rejection.ts';
 
 const FULL = new StoreUnavailableError('the disk is full: cannot write data/paybell.db', { reason: 'disk_full' });
 
@@ -49,4 +50,12 @@ test.each([
   ['SQLITE_CANTOPEN', FINE, 'no_answer', 'data/paybell.db cannot be opened (SQLITE_CANTOPEN)'],
 ] as const)('an open that fails with %s names the file and the reason', (code, state, reason, message) => {
   expect(explainFileError(coded(code), 'data/paybell.db', state)).toMatchObject({ reason, message });
+});
+
+test('an open of PostgreSQL that fails names the server, and no password', async () => {
+  const target = { engine: 'postgres', url: 'postgres://user:a-password@127.0.0.1:1/paybell' } as const;
+  const error = await rejection(openDatabase(target));
+  expect(error).toBeInstanceOf(StoreUnavailableError);
+  expect(String(error)).toContain('; DATABASE_URL names 127.0.0.1:1');
+  expect(String(error)).not.toContain('a-password');
 });
