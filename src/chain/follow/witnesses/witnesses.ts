@@ -96,9 +96,9 @@ export class Witnesses {
     const nowMs = this.clock.nowMs();
     for (const witness of this.all) {
       witness.assess(nowMs);
-      const { head, changedAtMs, futureSinceMs } = witness;
+      const { head, answeredAtMs, futureSinceMs } = witness;
       const isAhead = head !== null && isInFuture(head.timestampS, dateMs);
-      witness.futureSinceMs = isAhead ? (futureSinceMs ?? changedAtMs) : null;
+      witness.futureSinceMs = isAhead ? (futureSinceMs ?? answeredAtMs) : null;
       witness.isImplausible = this.#isImplausible(witness, blockTimeMs ?? UNKNOWN_BLOCK_TIME_MS, dateMs);
     }
     // If every head is in the future, it is this machine's clock that is wrong.

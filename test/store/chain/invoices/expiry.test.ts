@@ -72,6 +72,20 @@ onSuiteEngine('the expiry of an invoice', (store) => {
     expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
   });
 
+  test('is not decided by nodes that are in the future one after another, at the same head', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 2 });
+    const invoice = await scene.create(25, 30);
+    await scene.followBlocks(2);
+    const [leader, other] = scene.models;
+    if (leader === undefined || other === undefined) throw new Error('no such node');
+    other.faults.aheadS = YEARS_S;
+    await scene.poll(10);
+    other.faults.aheadS = 0;
+    leader.faults.aheadS = YEARS_S;
+    await scene.poll();
+    expect(await scene.read(invoice)).toMatchObject({ state: 'open' });
+  });
+
   test.each(['the leader', 'the other node'])(
     'is not decided by the times that %s sends with its logs',
     async (who) => {
