@@ -5,14 +5,19 @@ import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import type { Outcome } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
+import { FakeNetwork } from '../support/chain/fake-network.ts';
+import { NETWORK } from '../support/chain/logs.ts';
 import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
 import { type Credentials, type FuzzedId, type FuzzedRequest, fuzzedRequests } from './request-arbitrary.ts';
 import { ResponseCheck } from './response-check.ts';
 import type { OpenTransport, OutgoingRequest, Transport } from './transports.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
-const SETTINGS = { ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' };
-const GIVEN_ID = /\b(?:wh|evt|dlv|rdl|key|ent)_[0-9a-f]{32}\b/g;
+const SETTINGS = {
+  ...{ ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' },
+  CHAIN_RPC: `${NETWORK}=https://node.example`,
+};
+const GIVEN_ID = /\b(?:wh|evt|dlv|rdl|key|ent|src|inv|ep)_[0-9a-f]{14,32}\b/g;
 const MAX_IDS = 500;
 
 const OUTCOMES: readonly Outcome[] = [
@@ -47,7 +52,10 @@ export class FuzzRun implements AsyncDisposable {
       sender: { send: async () => outcomes.next().value },
     };
     const outcomes = cycle(OUTCOMES);
-    const app = testApp(db, SETTINGS, { sendTest: (...request) => sendTestRequest(tools, ...request) });
+    const app = testApp(db, SETTINGS, {
+      sendTest: (...request) => sendTestRequest(tools, ...request),
+      chain: new FakeNetwork().tools(db),
+    });
     const document = await readDocument(app);
     const [owner, stranger] = [await createTenant(db), await createTenant(db)];
     return new FuzzRun(document, operationsIn(document), owner, stranger, open(app));
