@@ -235,7 +235,7 @@ type Written = {
 async function writeNetwork(
   queries: Queries,
   { networkId, token }: Lease,
-  { tip, rangeBlocks, blockTimeMs, nodes, headS, learnedDepth, finalLagMs, witnessesNeeded }: Step,
+  { tip, rangeBlocks, blockTimeMs, nodes, headS, learnedDepth, finalLagMs, witnessesNeeded, readFinal }: Step,
   { head, safe, final }: Levels,
   { nextNo, nowMs, headChangedAtMs, trouble, tipS }: Written,
 ): Promise<void> {
@@ -245,7 +245,7 @@ async function writeNetwork(
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12, head_s = $13, head_changed_at_ms = $14,
        least_final_depth = $15, least_next_depth = $16, least_since_ms = $17, final_lag_ms = $18, stalled_since_ms = $19,
        stalled_reason = $20, stalled_node = $21, is_stall_alerted = $22, witnesses_needed = $23,
-       tip_s = $24
+       tip_s = $24, read_final = coalesce($25, read_final)
      where network_id = $1 and token = $2`,
     [
       networkId,
@@ -272,6 +272,7 @@ async function writeNetwork(
       trouble.isStallAlerted,
       witnessesNeeded,
       tipS,
+      readFinal ?? null,
     ],
   );
 }

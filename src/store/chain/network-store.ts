@@ -228,6 +228,8 @@ export type Step = {
   /** Accounts whose progress changed, and accounts that are no longer read. Absent on networks with logs. */
   readonly accounts?: readonly AccountProgress[];
   readonly droppedAccounts?: readonly string[];
+  /** The final block up to which all payments to accounts are stored. */
+  readonly readFinal?: number | null;
   /** The held facts whose transaction was asked for, and whether it was absent. */
   readonly asked: readonly AskedFact[];
   readonly costs: readonly SourceCost[];

@@ -16,6 +16,7 @@ export const networkTable = new Table('chains', {
   head: nullable(integer('head')),
   safe: nullable(integer('safe')),
   final: nullable(integer('final')),
+  readFinal: nullable(integer('read_final')),
   rangeBlocks: nullable(integer('range_blocks')),
   blockTimeMs: nullable(integer('block_time_ms')),
   nextNo: integer('next_no'),

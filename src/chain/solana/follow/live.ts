@@ -47,6 +47,8 @@ export async function followLive(poll: SolanaPoll, node: Node, withTags: boolean
       accounts: [...sweeps, ...reading.accounts],
       // The tip stays below payments that are still to be read.
       ...(reading.isWhole || poll.state.tip === null ? tipAt(poll, look.head) : {}),
+      // Finality rises past payments that a node does not show.
+      ...(reading.isWhole && { readFinal: poll.state.final }),
     });
   }
   if (reading.gaps > 0 || !reading.isWhole) leadNext(poll, node);

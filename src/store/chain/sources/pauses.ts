@@ -15,8 +15,8 @@ const FIRST_WAIT_MS = 60_000;
 const MAX_WAIT_MS = 3_600_000;
 const PAUSED_BY_REQUEST = 'It was paused by a request.';
 
-/** The newest block whose facts cannot change, for a source that is paused now; null before the first poll. */
-const PAUSED_BLOCK = `(select coalesce(c.final, (select min(a.number) from chain_anchors a where a.network_id = c.network_id))
+/** The newest block whose facts are stored and cannot change, for a source that is paused now; null before the first poll. */
+const PAUSED_BLOCK = `(select coalesce(c.read_final, c.final, (select min(a.number) from chain_anchors a where a.network_id = c.network_id))
    from chains c where c.network_id = sources.network_id)`;
 
 /** Older blocks that were unread at the pause come first. A source that no poll has seen begins at its first block. */

@@ -45,6 +45,27 @@ onSuiteEngine('sources on Solana that change while they are followed', (store) =
     });
   });
 
+  test('a source that is paused before a final payment was read gets the payment after its pause', async () => {
+    const network = await followCluster(store.db, { seed: 27, nodes: [{}, {}] });
+    const { entityId, cluster } = network;
+    cluster.add([]);
+    const { sourceId } = await network.addSource('spl');
+    await pass(network, 60);
+    for (const { faults } of network.fakes) faults.thinned = 500;
+    const { slot } = cluster.add([network.pay(0, 1n)]);
+    await pass(network, 60);
+    // Nodes are asked now and then what is final while no payment waits for it.
+    network.wait(120_000);
+    await pass(network, 20);
+    expect(await network.final()).toBeGreaterThan(slot);
+    await store.db.transaction((queries) => pauseByRequest(queries, { entityId, sourceId }, Date.now()));
+    for (const { faults } of network.fakes) faults.thinned = 0;
+    await pass(network, 60);
+    await store.db.transaction((queries) => resumeByRequest(queries, { entityId, sourceId }));
+    await pass(network, 100);
+    expect(await network.judge(slot - 1)).toMatchObject({ payments: 1, missing: 0, extra: 0, processed: 1 });
+  });
+
   test('a second source of the same wallets has its own history, and the payments from then on', async () => {
     const network = await followCluster(store.db, { seed: 22 });
     const { entityId, cluster } = network;

@@ -8,7 +8,7 @@ export function chainTables(dialect: Dialect): string[] {
 const NETWORK_TABLES: readonly string[] = [
   // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
   // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
-  // only rise. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
+  // only rise. `read_final` is null unless the network is read by account: all payments up to it are stored. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
   // `tip_s` is the timestamp of the tip, or of an earlier tip if no node stated it. `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell saw another head. The columns
   // `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms` its usual time. A network is
   // in trouble since `stalled_since_ms`; after some minutes, an alert says so. `address_revision` numbers the changes of address
@@ -23,6 +23,7 @@ const NETWORK_TABLES: readonly string[] = [
     head bigint,
     safe bigint,
     final bigint,
+    read_final bigint,
     range_blocks bigint,
     block_time_ms bigint,
     next_no bigint not null default 1,
