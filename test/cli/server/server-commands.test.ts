@@ -287,6 +287,14 @@ describe('paybell events, deliveries and secrets', () => {
     expect(new Set(agreements).size).toBe(agreements.length);
   });
 
+  test('create no invoice without its terms, and name the options that are missing', async () => {
+    const { exitCode, stderr } = await paybell(['invoices', 'create', '--network-id', '0', '--amount', '25,00']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--token is required; it must be the address of a token');
+    expect(stderr).toContain('--expires is required; it must be a time');
+    expect(stderr).toContain('--amount must be a decimal above 0');
+  });
+
   test('say of a retraction without deliveries that no webhook has its event', async () => {
     await runJson(['events', 'send', '-'], '{"event":"LatePayment","networkId":56,"eventId":"unheard"}');
     const retraction = '{"event":"EventRetracted","networkId":56,"eventId":"r-1","retracts":{"eventId":"unheard"}}';

@@ -4,6 +4,7 @@ import type { Invoice, InvoiceDetail, NewInvoice } from '../../../client/chain/i
 import { parseDurationMs } from '../../../config/values.ts';
 import { invoiceListQuerySchema } from '../../../contract/chain/invoices.ts';
 import { newInvoiceSchema } from '../../../contract/chain/new-invoice.ts';
+import { explainAbsence } from '../../../contract/parse-input.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { readLines } from '../../formats/input-lines.ts';
@@ -123,9 +124,9 @@ const OPTION_OF: Readonly<Record<string, string>> = { dateExpires: 'expires' };
 function checked(given: object): NewInvoice {
   const result = newInvoiceSchema.safeParse(given);
   if (result.success) return given as NewInvoice;
-  const errors = result.error.issues.map(({ path, message }) => {
-    const name = String(path[0] ?? '');
-    return `--${(OPTION_OF[name] ?? name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${message}`;
+  const errors = result.error.issues.map((issue) => {
+    const name = String(issue.path[0] ?? '');
+    return `--${(OPTION_OF[name] ?? name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${explainAbsence(issue, given)}`;
   });
   throw usage(errors.join('\n      '));
 }
