@@ -139,6 +139,27 @@ test('no payment is retracted whose transaction a node still has, even if it lea
   expect(fact?.position?.blockS).toBe(timestampS);
 });
 
+test('no payment is retracted that a fork moved to a block which is final before the payment is looked for', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const node = new ModelNode(chain);
+  const followed = new FollowedChain(chain, {
+    nodes: [node.exchange],
+    startBlock: 41,
+    graceBlocks: 20,
+    finalityDepth: 4,
+  });
+  const payment = followed.payment();
+  chain.mine();
+  chain.mine();
+  chain.mine([payment]);
+  await followed.catchUp();
+  node.faults.omission = { responses: 100, logs: 100 };
+  chain.fork(3, [[payment], [], [], []]);
+  await mineAndPoll(followed, 40);
+  expect(followed.store.counts).toMatchObject({ lost: 1, retracted: 0, moved: 1 });
+});
+
 test('one response without the transaction is not enough for a retraction', async () => {
   const chain = new ModelChain();
   chain.mineEmpty(40);

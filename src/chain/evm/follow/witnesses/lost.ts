@@ -70,7 +70,7 @@ async function traceBlocks(poll: EvmPoll, leader: Node, due: readonly StoredFact
   const current = nodes.all.find(({ id, waitMs }) => id === memory.trace?.node && waitMs === 0);
   const node = current ?? nextNode(poll, leader, due);
   if (memory.trace?.node !== node.id) {
-    const next = Math.max(memory.forkBase, poll.state.final ?? 0) + 1;
+    const next = memory.forkBase + 1;
     memory.trace = { node: node.id, facts: new Set(due.map(keyOf)), next, transactions: new Set() };
   }
   const { trace } = memory;
