@@ -15,7 +15,7 @@ import { isAlone, type SolanaPoll, voterOf, votersNeeded } from './solana-poll.t
  * |------------------------------------|------------|--------------------------------------------------------------------|
  * | same slot, no error                | seen       | none; if it is finalized, the node votes for finality              |
  * | another slot, or the fact is lost  | seen, lost | `moved`; `lost` if the transaction pays another amount there       |
- * | none, or an error, by two voters   | seen       | `lost`                                                             |
+ * | none, or an error, by two voters   | seen       | `lost`; at or below finality by a quorum                           |
  * | the same, `GRACE_SLOTS` later      | lost       | `retracted`: its blockhash can no longer be used                   |
  * | `processed`                        | any        | none                                                               |
  */
@@ -24,6 +24,7 @@ const GRACE_SLOTS = 200;
 /** Calls of 256 statuses. Facts beyond them are not asked for, and finality waits for them. */
 const MAX_OPEN = 10 * MAX_STATUSES;
 const MAX_MOVES = 100;
+const MIN_ABSENCES = 2;
 
 /** Facts that are not final, oldest first, except those that this poll has just placed. */
 export async function readOpenFacts({ state, lease, follow, placed }: SolanaPoll): Promise<StoredFact[]> {
@@ -92,7 +93,7 @@ function needsMore(poll: SolanaPoll, open: readonly StoredFact[]): boolean {
   return open.some((fact) => {
     const absent = memory.absences.get(keyOf(fact))?.size ?? 0;
     const final = memory.finalVotes.get(placeOf(fact))?.size ?? 0;
-    return (absent > 0 && absent < 2) || (final > 0 && final < votersNeeded(poll));
+    return (absent > 0 && absent < neededAbsences(poll, fact)) || (final > 0 && final < votersNeeded(poll));
   });
 }
 
@@ -172,15 +173,25 @@ function isGraceOver({ state, follow }: SolanaPoll, { state: of, lostAtHead }: S
   return (follow.memory.head ?? state.head ?? 0) - (lostAtHead ?? 0) >= grace;
 }
 
+/**
+ * One node can bring a payment back into a slot below finality. It stays open there, so that as many nodes can deny it as would
+ * be needed to make it final.
+ */
+function isBelowFinality({ state }: SolanaPoll, fact: StoredFact): boolean {
+  return fact.state === 'seen' && (fact.position?.blockNumber ?? 0) <= (state.final ?? -1);
+}
+
+function neededAbsences(poll: SolanaPoll, fact: StoredFact): number {
+  return isBelowFinality(poll, fact) ? Math.max(MIN_ABSENCES, votersNeeded(poll)) : MIN_ABSENCES;
+}
+
 function goneChange(poll: SolanaPoll, fact: StoredFact): FactChange | null {
   const { memory } = poll.follow;
-  if ((memory.absences.get(keyOf(fact))?.size ?? 0) < 2) return null;
+  if ((memory.absences.get(keyOf(fact))?.size ?? 0) < neededAbsences(poll, fact)) return null;
   const { entityId, factId, position } = fact;
   if (fact.state === 'lost') return { change: 'retracted', entityId, factId };
   if (fact.state !== 'seen' || position === null) return null;
-  // Nothing at or below finality changes.
-  if (position.blockNumber <= (poll.state.final ?? -1)) return null;
-  noteReorg(poll, position.blockNumber);
+  if (!isBelowFinality(poll, fact)) noteReorg(poll, position.blockNumber);
   return { change: 'lost', entityId, factId, lostAtHead: memory.head ?? poll.state.head ?? position.blockNumber };
 }
 

@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test';
 import { removeOldFacts } from '../../../../src/store/chain/retention.ts';
+import { updateSource } from '../../../../src/store/chain/sources/update.ts';
+import { TEST_CHANGE } from '../../../support/api.ts';
 import { followCluster } from '../../../support/chain/solana/followed-cluster.ts';
 import type { FollowedCluster } from '../../../support/chain/solana/fork-trial.ts';
+import { MINT } from '../../../support/chain/solana/shops.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,8 +22,8 @@ onSuiteEngine('accounts on Solana', (store) => {
   }
 
   const factsOf = ({ entityId }: FollowedCluster) =>
-    store.db.all<{ state: string; is_silent: number }>(
-      'select state, is_silent from facts where entity_id = $1 order by block_number',
+    store.db.all<{ state: string; is_silent: number; contract: string; source_id: string }>(
+      'select state, is_silent, contract, source_id from facts where entity_id = $1 order by block_number',
       [entityId],
     );
   const cursorsOf = ({ networkId }: FollowedCluster) =>
@@ -135,6 +138,32 @@ onSuiteEngine('accounts on Solana', (store) => {
     await pass(network, 200);
     expect(await factsOf(network)).toMatchObject([{ state: 'retracted' }]);
     expect(await network.judge(0)).toMatchObject({ payments: 0, extra: 0, processed: 1, finalized: 0, retracted: 1 });
+  });
+
+  test('a payment that one node brought back below finality is retracted once all nodes deny it', async () => {
+    const network = await newNetwork({ nodes: [{}, {}] });
+    const { entityId, cluster } = network;
+    const [leader] = network.fakes;
+    if (leader === undefined) throw new Error('no node');
+    // Finality rises with the payments of this source.
+    await network.addSource('native');
+    const invented = async () => (await factsOf(network)).filter(({ contract }) => contract === MINT);
+    const invents = cluster.imagine(network.pay(0, 500n));
+    leader.faults.invents = invents;
+    await network.poll();
+    await network.publish();
+    const [{ source_id: sourceId } = { source_id: '' }] = await invented();
+    await updateSource(store.db, entityId, sourceId, 1, { isPaused: true }, TEST_CHANGE);
+    leader.faults.invents = null;
+    cluster.add([network.paySol(1, 5n)]);
+    await pass(network, 80);
+    expect(await invented()).toMatchObject([{ state: 'lost' }]);
+    leader.faults.invents = invents;
+    await pass(network, 20);
+    expect(await invented()).toMatchObject([{ state: 'seen' }]);
+    leader.faults.invents = null;
+    await pass(network, 260);
+    expect(await invented()).toMatchObject([{ state: 'retracted' }]);
   });
 
   test('a transaction that pays another amount in the same slot of another branch is read again at once', async () => {
