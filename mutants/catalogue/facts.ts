@@ -163,4 +163,20 @@ export const facts: readonly Mutant[] = [
     replace: 'if (role === undefined) {',
     caughtBy: { file: 'store/events/retraction', test: 'lets a reminder come again' },
   },
+  {
+    name: 'expiry-by-the-leader-alone',
+    what: 'lets the leader decide which invoices have expired',
+    file: 'chain/evm/follow/live.ts',
+    find: 'return nodes.count === 1 || memory.readings.isAlone(clock.nowMs());',
+    replace: 'return nodes.count >= 1 || memory.readings.isAlone(clock.nowMs());',
+    caughtBy: { file: 'store/chain/invoices/expiry', test: 'by a leader that leaves out the payment' },
+  },
+  {
+    name: 'expiry-by-a-new-leader',
+    what: 'takes the blocks that a leader read for blocks that the next leader has read',
+    file: 'chain/evm/follow/witnesses/readings.ts',
+    find: 'if (from <= next && to >= next) this.#last.set(node, to);',
+    replace: 'if (to >= next) this.#last.set(node, to);',
+    caughtBy: { file: 'store/chain/invoices/expiry', test: 'after another has left out the payment' },
+  },
 ];

@@ -22,7 +22,7 @@ export const solana: readonly Mutant[] = [
     name: 'solana-one-absence',
     what: 'takes a payment for lost because one node does not have it',
     file: 'chain/solana/follow/statuses.ts',
-    find: 'if ((memory.absences.get(keyOf(fact))?.size ?? 0) < 2) return null;',
+    find: 'if ((memory.absences.get(keyOf(fact))?.size ?? 0) < neededAbsences(poll, fact)) return null;',
     replace: 'if ((memory.absences.get(keyOf(fact))?.size ?? 0) < 1) return null;',
     caughtBy: { file: 'chain/solana/follow/accounts', test: 'is neither final nor lost' },
   },

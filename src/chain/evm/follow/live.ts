@@ -9,7 +9,7 @@ import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { hashesOf, placeOf, type Reading } from './blocks/read-blocks.ts';
 import { dateExpected } from './dates.ts';
-import type { EvmPoll } from './evm-poll.ts';
+import type { EvmFollow, EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
 import { backfillsBelow, inTurn, tailStart } from './history.ts';
 import { readTail, type Tail } from './live-tail.ts';
@@ -46,6 +46,7 @@ export async function followLive(poll: EvmPoll, node: Node, withTags: boolean): 
     const tail = await readTail(poll, node, look);
     if (tail === null) return { kind: 'again' };
     await writeTail(poll, node, tail);
+    memory.readings.note(node, { from: tail.from, to: tail.to.number }, poll.state);
     if (isTail) memory.noteTail(tail.to.number, clock.nowMs());
   } else if (clock.nowMs() - memory.committedAtMs >= QUIET_COMMIT_MS) await poll.commit(levelsNow(poll, look));
   memory.shortForks = 0;
@@ -193,9 +194,14 @@ async function writeSteps(
     ...last,
     changes: final?.changes ?? [],
     tip,
-    ...(follow.witnesses.mayDate(node, to, lease.nowMs) && { tipS: to.timestampS }),
+    ...(isAlone(follow) && follow.witnesses.mayDate(node, to, lease.nowMs) && { tipS: to.timestampS }),
     safe: safeUpTo(poll, to.number),
   });
+}
+
+/** Among several nodes, the tip gets its time from the node that checks what the leader has read. */
+function isAlone({ nodes, memory, clock }: EvmFollow): boolean {
+  return nodes.count === 1 || memory.readings.isAlone(clock.nowMs());
 }
 
 /** The newest block that a quorum calls safe, as far as it was read. While nodes have different blocks, it does not rise. */

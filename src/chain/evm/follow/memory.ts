@@ -9,6 +9,7 @@ import { TAIL_BLOCKS } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
 import { BookModes } from './blocks/book-modes.ts';
 import { MAX_CONTRACTS } from './blocks/log-filters.ts';
+import { Readings } from './witnesses/readings.ts';
 
 const DISTRUSTED_RESPONSES = 100;
 const MAX_SUSPECTS = 1_000;
@@ -76,6 +77,7 @@ export class EvmMemory extends Memory {
   tailTip = 0;
   /** When a node other than the leader last read the tail, and the tip of that moment. */
   othersTail = { tip: 0, atMs: LONG_AGO };
+  readonly readings = new Readings();
   /** Responses about the tail that a follower still needs before it reads the tail less often. */
   #tailReadings = DISTRUSTED_RESPONSES;
   /** When the tip was last found in the chain of a head. */
@@ -152,6 +154,7 @@ export class EvmMemory extends Memory {
   /** A fork has replaced blocks above this one. Without knowing where earlier forks began, the base stays unknown. */
   noteFork(base: number, hasLost: boolean): void {
     this.trace = null;
+    this.readings.cut(base);
     if (hasLost && this.forkBase === null) return;
     this.forkBase = Math.min(this.forkBase ?? base, base);
   }
@@ -168,6 +171,7 @@ export class EvmMemory extends Memory {
     this.agreed = null;
     this.paceFrom = null;
     this.verifiedAtMs = LONG_AGO;
+    this.readings.clear();
     this.forkBase = null;
     this.trace = null;
     this.included.clear();

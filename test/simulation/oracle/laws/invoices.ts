@@ -244,8 +244,11 @@ function requireOneEvent(
   }
 }
 
-/** A poll reads the newest blocks for new addresses, and decides about an expiry with the block after it. */
-const SPARE_BLOCKS = 5;
+/**
+ * A poll reads the newest blocks for new addresses, and decides about an expiry with the block after it. Among several nodes,
+ * another one shows the blocks first, after six of them.
+ */
+const SPARE_BLOCKS = 12;
 
 /** Blocks decide: a tip after the expiry, and a branch on which too little had come by that tip. */
 function requireLate(

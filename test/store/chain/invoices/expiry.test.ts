@@ -58,6 +58,56 @@ onSuiteEngine('the expiry of an invoice', (store) => {
     expect(await scene.kindsOf(invoice)).toEqual(kinds);
   });
 
+  test('is not decided by a leader that leaves out the payment', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 2 });
+    const invoice = await scene.create(25, 5);
+    const [leader] = scene.models;
+    if (leader === undefined) throw new Error('no such node');
+    leader.faults.denies = () => true;
+    // The other node has just checked the tail.
+    await scene.followBlocks(2);
+    scene.chain.mine([scene.transfer(invoice, 25)]);
+    await scene.followBlocks(12);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
+    leader.faults.denies = () => false;
+    await scene.poll(60);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated', 'TransferProcessed']);
+    expect(await scene.read(invoice)).toMatchObject({ state: 'paid', isLate: false });
+  });
+
+  test('is decided by the leader once no other node has shown the blocks for five minutes', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 2 });
+    const invoice = await scene.create(25, 3);
+    scene.models[1]?.freeze();
+    await scene.followBlocks(30);
+    expect(await scene.read(invoice)).toMatchObject({ state: 'open' });
+    await scene.poll(150);
+    await scene.followBlocks(1);
+    expect(await scene.read(invoice)).toMatchObject({ state: 'expired' });
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated', 'LatePayment']);
+  });
+
+  test('is not decided by a node that leads after another has left out the payment', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 2 });
+    const invoice = await scene.create(25, 22);
+    const [first, second] = scene.models;
+    if (first === undefined || second === undefined) throw new Error('no such node');
+    first.faults.denies = () => true;
+    await scene.followBlocks(5);
+    second.freeze();
+    scene.chain.mine([scene.transfer(invoice, 25)]);
+    await scene.followBlocks(10);
+    second.thaw();
+    first.freeze();
+    await scene.followBlocks(15);
+    first.thaw();
+    await scene.followBlocks(12);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
+    first.faults.denies = () => false;
+    await scene.poll(60);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated', 'TransferProcessed']);
+  });
+
   test('is not decided by a node whose blocks are in the future', async () => {
     const scene = await newInvoiceScene(store.db, { nodes: 2 });
     const invoice = await scene.create(25, 30);

@@ -1,5 +1,7 @@
+import type { BlockRef } from '../../../../domain/chain/facts.ts';
 import { NO_VOTES, withVote } from '../../../../domain/chain/witnesses.ts';
 import { compareFacts, inOrder, keyOf } from '../../../follow/compare.ts';
+import type { Header } from '../../../follow/header.ts';
 import { cutSteps } from '../../../follow/steps.ts';
 import type { Node } from '../../../rpc/node.ts';
 import { chooseAnchor } from '../blocks/anchors.ts';
@@ -11,25 +13,39 @@ import { withVerdicts } from './verdicts.ts';
 
 /**
  * Reads the tail from another node than the leader now and then. It finds payments that the leader leaves out of every
- * response long before their blocks become final.
+ * response long before their blocks become final. Once both have shown all blocks up to the tip, invoices may expire.
  */
 export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
-  const { memory, nodes, clock, decoder, store } = poll.follow;
+  const { memory, nodes, clock, witnesses } = poll.follow;
   const { tip } = poll.state;
   if (tip === null || poll.sources.length === 0 || !memory.isOthersTailDue(tip.number, clock.nowMs())) return;
   const node = nodes.second(leader);
-  const rangeBlocks = node?.logRange.cap(memory.range.blocks) ?? 1;
-  const anchor = chooseAnchor(poll.state, { rangeBlocks, highest: null, isTail: true });
-  if (node === null || anchor === null) return;
+  if (node === null) return;
   memory.othersTail = { tip: tip.number, atMs: clock.nowMs() };
+  const header = await readUpTo(poll, node, tip);
+  if (header === null) return;
+  // A new leader has read from the tip of the former one on.
+  if (memory.readings.next(leader, poll.state) <= tip.number && (await readUpTo(poll, leader, tip)) === null) return;
+  memory.readings.noteAgreed(clock.nowMs());
+  if (witnesses.mayDate(node, header, poll.lease.nowMs)) await poll.commit({ tipS: header.timestampS });
+}
+
+/** Reads the blocks that the node has not shown, and the tail, as far as one call goes. Null if it is behind or on another branch. */
+async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Header | null> {
+  const { memory, decoder, store } = poll.follow;
+  const rangeBlocks = node.logRange.cap(memory.range.blocks);
+  const anchor = chooseAnchor(poll.state, { rangeBlocks, highest: null, isTail: true });
+  if (anchor === null) return null;
+  const next = memory.readings.next(node, poll.state);
+  const tailFrom = Math.max(anchor.number, poll.state.final ?? 0) + 1;
+  const range = { from: Math.min(tailFrom, Math.max(next, tip.number - rangeBlocks + 1)), to: tip.number };
   const { contractsPerCall, bookModes: modes } = memory;
-  const range = { from: Math.max(anchor.number, poll.state.final ?? 0) + 1, to: tip.number };
   const { sources } = poll;
   const wanted = { ...range, sources, check: tip.number, contractsPerCall, modes, purpose: 'tail' } as const;
   memory.meter.noteRequest(poll.sources);
   const reading = await readBlocks(node, wanted);
-  // The node is behind or on another branch: the leader has read these blocks, and the next check is soon.
-  if (isRefusal(reading) || reading.header?.hash !== tip.hash) return;
+  // The leader has read these blocks, and the next check is soon.
+  if (isRefusal(reading) || reading.header?.hash !== tip.hash) return null;
   const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, memory.meter.noteLog);
   const { changes, omissions } = compareFacts({
     found,
@@ -49,4 +65,6 @@ export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
     if (part.length > 0) await poll.commit({ changes: part });
   }
+  memory.readings.note(node, { from: Math.min(range.from, next), to: range.to }, poll.state);
+  return reading.header;
 }
