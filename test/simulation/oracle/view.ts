@@ -117,7 +117,7 @@ export async function readView(db: Database): Promise<StoreView> {
     );
     const columns = 'id, may_be_received, webhook_no, status, attempts, error';
     const recorded = await queries.all<Row>(`select ${columns} from deliveries order by id`);
-    const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by id`);
+    const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by no`);
     const returned = await queries.all<{ id: SqlUuid }>('select id from simulated_returns');
     const removedEvents = await queries.all<BodyRow>('select no, event_id, event, body from simulated_events');
     const events = [...(await queries.all<BodyRow>('select no, event_id, event, body from events')), ...removedEvents];

@@ -5,7 +5,7 @@
  */
 
 const TABLES = [
-  'create table simulated_deliveries (entity_id UUID, id UUID, may_be_received int, webhook_no bigint, status int, attempts int, error text)',
+  'create table simulated_deliveries (entity_id UUID, id UUID, may_be_received int, webhook_no bigint, status int, attempts int, error text, no SERIAL)',
   'create table simulated_events (entity_id UUID, no UUID, event_id text, event text, body text)',
   'create table simulated_facts (id text, transaction_hash text, state text, revision bigint)',
   'create table simulated_invoices (id text)',
@@ -17,7 +17,8 @@ const KEPT = [
     name: 'deliveries',
     after: 'delete on deliveries',
     when: 'true',
-    keep: `insert into simulated_deliveries select OLD.entity_id, OLD.id, OLD.may_be_received, OLD.webhook_no, OLD.status, OLD.attempts, OLD.error`,
+    keep: `insert into simulated_deliveries (entity_id, id, may_be_received, webhook_no, status, attempts, error)
+      select OLD.entity_id, OLD.id, OLD.may_be_received, OLD.webhook_no, OLD.status, OLD.attempts, OLD.error`,
   },
   {
     name: 'events',
@@ -47,14 +48,14 @@ const KEPT = [
 
 export const ARCHIVE = {
   sqlite: [
-    ...TABLES.map((sql) => sql.replaceAll('UUID', 'blob')),
+    ...TABLES.map((sql) => sql.replaceAll('UUID', 'blob').replace('SERIAL', 'integer primary key')),
     ...KEPT.map(
       ({ name, after, when, keep }) =>
         `create trigger simulated_${name}_kept after ${after} for each row when (${when}) begin ${keep}; end`,
     ),
   ],
   postgres: [
-    ...TABLES.map((sql) => sql.replaceAll('UUID', 'uuid')),
+    ...TABLES.map((sql) => sql.replaceAll('UUID', 'uuid').replace('SERIAL', 'bigserial')),
     ...KEPT.flatMap(({ name, after, when, keep }) => [
       `create function simulated_keep_${name}() returns trigger language plpgsql as $$ begin ${keep}; return null; end $$`,
       `create trigger simulated_${name}_kept after ${after} for each row when (${when}) execute function simulated_keep_${name}()`,

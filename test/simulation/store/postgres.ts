@@ -15,6 +15,8 @@ import type { OpenedStore } from './sqlite.ts';
 
 /** Long enough for a commit that is 15 s late. */
 const DEADLINE_MS = 20_000;
+/** Connections of the store. */
+const POOL = 16;
 
 const base = process.env.SIMULATION_DATABASE_URL ?? '';
 let template: string | null = null;
@@ -41,7 +43,7 @@ export async function openPostgresStore(): Promise<OpenedStore> {
     asNobody(() =>
       real(async () => {
         await admin.unsafe(`create database ${name} template ${source}`);
-        return openPostgres({ url: urlOf(name), deadlineMs: DEADLINE_MS });
+        return openPostgres({ url: urlOf(name), deadlineMs: DEADLINE_MS, pool: POOL });
       }),
     ),
   );
@@ -71,12 +73,19 @@ async function makeTemplate(admin: SQL): Promise<string> {
   return name;
 }
 
-/** Whether every statement under way waits for a lock, so that the transaction that has it must go on. */
+/**
+ * Whether every statement under way waits for a lock, so that the transaction that has it must go on. Statements without a
+ * connection wait as well, if each of the pool is in a transaction.
+ */
 async function areBlocked(admin: SQL, name: string): Promise<boolean> {
-  const rows: { blocked: number | string }[] = await admin.unsafe(
-    `select count(*) as blocked from pg_stat_activity where datname = '${name}' and wait_event_type = 'Lock'`,
+  const [row]: Readonly<Record<'blocked' | 'active' | 'busy', number | string>>[] = await admin.unsafe(
+    `select count(*) filter (where wait_event_type = 'Lock') as blocked, count(*) filter (where state = 'active') as active,
+       count(*) filter (where state <> 'idle') as busy
+     from pg_stat_activity where datname = '${name}'`,
   );
-  return Number(rows[0]?.blocked ?? 0) >= world.calls.pending;
+  if (row === undefined) return false;
+  const blocked = Number(row.blocked);
+  return blocked >= world.calls.pending || (Number(row.busy) >= POOL && blocked === Number(row.active));
 }
 
 /** The same database, whose statements hold virtual time. Between the statements of a transaction it goes on. */

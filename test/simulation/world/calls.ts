@@ -2,9 +2,12 @@
 const setRealTimeout = globalThis.setTimeout;
 const clearRealTimeout = globalThis.clearTimeout;
 
-/** How long to wait for an answer at a time, and for how many times at most: a call may wait for work of this process. */
+/**
+ * How long to wait for an answer at a time, and for how many times at most, half a minute: a call may wait for work of this
+ * process, and a busy machine is slow.
+ */
 const PATIENCE_MS = 5;
-const MOST_WAITS = 60;
+const MOST_WAITS = 6_000;
 /** Two minutes: a migration waits for nothing but the server, which may be slow on a busy machine. */
 const MOST_WAITS_AT_START = 24_000;
 
