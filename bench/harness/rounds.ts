@@ -38,10 +38,16 @@ export function medianOf(rounds: Rounds, name: string, figure: string): number {
 }
 
 /** The median of the ratios within each round, in which a slow moment of the machine cancels out. */
-export function medianRatio(rounds: Rounds, subject: string, limit: string, figure: string): number {
+export function medianRatio(
+  rounds: Rounds,
+  subject: string,
+  limit: string,
+  figure: string,
+  figureOfLimit = figure,
+): number {
   const limits = rounds[limit] ?? [];
   const ratios = (rounds[subject] ?? []).map(
-    (sample, round) => (sample[figure] ?? Number.NaN) / (limits[round]?.[figure] ?? Number.NaN),
+    (sample, round) => (sample[figure] ?? Number.NaN) / (limits[round]?.[figureOfLimit] ?? Number.NaN),
   );
   return median(ratios);
 }
