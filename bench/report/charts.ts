@@ -4,9 +4,8 @@ import { amount } from './report.ts';
 /** Small bar charts as SVG, readable on light and dark backgrounds. */
 
 const WIDTH = 720;
-/** The average width of a letter at this size: the column of labels is as wide as its longest one. */
-const LETTER_WIDTH = 6.8;
-const VALUE_WIDTH = 120;
+/** The average width of a letter at this size: the columns of labels and values are as wide as their longest ones. */
+const LETTER_WIDTH = 7.7;
 const BAR_HEIGHT = 22;
 const ROW_HEIGHT = 34;
 const TOP = 52;
@@ -24,8 +23,8 @@ const STYLE = `
 
 export function drawChart({ title, unit, bars }: Chart): string {
   const most = Math.max(...bars.map(({ value }) => value));
-  const labelWidth = Math.ceil(Math.max(...bars.map(({ label }) => label.length)) * LETTER_WIDTH) + 12;
-  const room = WIDTH - labelWidth - VALUE_WIDTH;
+  const labelWidth = widthOf(bars.map(({ label }) => label));
+  const room = WIDTH - labelWidth - widthOf(bars.map(({ value, note = '' }) => `${amount(value)} ${note}`));
   const rows = bars.map(({ label, value, note }, index) => {
     const y = TOP + index * ROW_HEIGHT;
     const width = Math.max(1, (value / most) * room);
@@ -46,6 +45,10 @@ export function drawChart({ title, unit, bars }: Chart): string {
 ${rows.join('\n')}
 </svg>
 `;
+}
+
+function widthOf(texts: readonly string[]): number {
+  return Math.ceil(Math.max(...texts.map(({ length }) => length)) * LETTER_WIDTH) + 12;
 }
 
 function escaped(text: string): string {
