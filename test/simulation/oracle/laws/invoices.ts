@@ -136,9 +136,15 @@ function mayTake(
 function mustTake(evidence: Evidence, invoice: InvoiceModel, row: InvoiceView, payment: PaymentModel): boolean {
   const block = evidence.blockOf(payment);
   if (block === null || row.isCancelled || !matches(invoice, payment)) return false;
+  return leastBlock(evidence, invoice, payment) >= row.fromBlock && block <= lastRead(row);
+}
+
+/** The block that decides whether the invoice takes the payment: it may belong to an earlier invoice for the same address. */
+function leastBlock(evidence: Evidence, invoice: InvoiceModel, payment: PaymentModel): number {
   const isShared = evidence.model.invoices.some((other) => other !== invoice && matches(other, payment));
-  const least = isShared ? Math.min(...blocksEver(evidence, payment)) : block;
-  return least >= row.fromBlock && block <= lastRead(row);
+  return isShared
+    ? Math.min(...blocksEver(evidence, payment))
+    : (evidence.blockOf(payment) ?? Number.POSITIVE_INFINITY);
 }
 
 function sumOf(payments: readonly OwnPayment[]): bigint {
@@ -301,13 +307,14 @@ function toleranceOf({ tolerancePercent }: InvoiceModel['prepared']['terms']): n
 
 /** The sum of the payments in the blocks of a branch. */
 function receivedBy(
-  { model }: Evidence,
+  evidence: Evidence,
   invoice: InvoiceModel,
   { fromBlock }: InvoiceView,
   blocks: readonly ModelBlock[],
 ): bigint {
   const hashes = new Set(blocks.slice(fromBlock).flatMap(({ transactions }) => transactions.map(({ hash }) => hash)));
-  return model.payments
+  return evidence.model.payments
     .filter((payment) => hashes.has(payment.transaction.hash) && matches(invoice, payment))
+    .filter((payment) => leastBlock(evidence, invoice, payment) >= fromBlock)
     .reduce((sum, { transfer }) => sum + (transfer?.base ?? 0n), 0n);
 }
