@@ -6,10 +6,11 @@ export const order: Law = {
   id: 'L8',
   says: 'Events of one agreement arrive at an ordered endpoint in the order of their acceptance.',
   check: (evidence, verdict) => {
-    const { model } = evidence;
+    const { model, findings } = evidence;
     const ordered = model.accepted.filter(({ agreementId, retraction }) => agreementId !== null && retraction === null);
     for (const events of Map.groupBy(ordered, ({ agreementId }) => agreementId).values()) {
       for (const earlier of events) {
+        if (findings.view.acceptedAnew.has(earlier.eventId)) continue;
         for (const later of events) {
           if (earlier.acceptance.endMs >= later.acceptance.startMs) continue;
           const [first, second] = [earlier, later].map(({ event, acceptance }) =>
