@@ -73,7 +73,10 @@ function hashInRun(subject: string): number {
 
 const foundColumns = new Columns({ no: uuid('e.no'), body: text('e.body') });
 
-/** From the newest run to the oldest, each found by its newest key, so that a run costs two look-ups of the index. */
+/**
+ * From the newest run to the oldest, each found by its newest key, so that a run costs two look-ups of the index. Citus loses the
+ * names of columns that stand before a union.
+ */
 const foundText = ({ byIndex, lookUp }: Dialect, column: string, index: string) => {
   const newest = (below: string) => `select max(r.${column}) >> ${HASH_BITS} from events r ${byIndex(index)}
     where r.entity_id = $1 and r.${column} >= ${FIRST_RUN * 2 ** HASH_BITS}${below}`;
@@ -81,9 +84,9 @@ const foundText = ({ byIndex, lookUp }: Dialect, column: string, index: string) 
       ${newest('')}
       union all
       select (${newest(` and r.${column} < (runs.run << ${HASH_BITS})`)}) from runs where runs.run is not null),
-    keys (key) as (
-      select cast($2 as bigint) union all
-      select (run << ${HASH_BITS}) + cast($3 as bigint) from runs where run is not null),
+    keys as (
+      select cast($2 as bigint) as key union all
+      select (run << ${HASH_BITS}) + cast($3 as bigint) as key from runs where run is not null),
     found (no) as (
       select f.no from keys cross join events f ${byIndex(index)}
       where f.entity_id = $1 and f.${column} = keys.key and f.no >= $4 order by f.no desc limit ${MAX_EVENTS})

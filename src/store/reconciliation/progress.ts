@@ -95,7 +95,7 @@ const WAS_RECEIVED = `status <> ${cancelled} and (attempts > 0 or may_be_receive
 const SENT_TO = 'coalesce(sent_to_no, endpoint_no)';
 /** The endpoint that acknowledged the delivery or, until one does, the endpoint of the next request. */
 const BELONGS_TO = `case when ${WAS_DELIVERED} then ${SENT_TO} else (select h.endpoint_no from queue_heads h
-  where h.entity_id = queue.entity_id and h.webhook_no = queue.webhook_no) end`;
+  where h.entity_id = $1 and h.webhook_no = queue.webhook_no) end`;
 
 /** Counted for each event: a join over the ranges reads all deliveries of the entity on PostgreSQL. */
 function countByRange(

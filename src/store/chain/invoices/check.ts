@@ -74,9 +74,9 @@ export function noteBalances(db: Database, balances: readonly ReadBalance[]): Pr
       const row: InvoiceRow | undefined = await invoiceColumns.get(
         queries,
         `update invoices set balance_due = 0,
-           checked_at_ms = case when $3 = 1 then ${db.dialect.nowMs} else checked_at_ms end
+           checked_at_ms = ${balance === null ? 'checked_at_ms' : db.dialect.nowMs}
          where entity_id = $1 and id = $2 and balance_due = 1 returning ${invoiceColumns.list}`,
-        [entityId, invoiceId, balance === null ? 0 : 1],
+        [entityId, invoiceId],
       );
       if (row !== undefined && balance !== null) await storeUnexplained(queries, row, balance);
     }
