@@ -1,7 +1,7 @@
 import type { NetworkState } from '../../../../store/chain/network-store.ts';
 import type { Node } from '../../../rpc/node.ts';
 
-/** Without the reading of another node for so long, the leader alone decides which invoices have expired. */
+/** If no other node has shown the blocks for so long, the leader alone decides which invoices have expired. */
 const ALONE_MS = 300_000;
 
 /**
