@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain } from '../../support/chain/model-chain.ts';
-import { changing, type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { type Answered, changing, type Faults, ModelNode, type RpcRequest } from '../../support/chain/model-node.ts';
 
 const NOTHING_LEFT_OUT = { responses: 0, logs: 0 };
 const ALL_LEFT_OUT = { responses: 100, logs: 100 };
@@ -160,6 +160,30 @@ describe('a second node', () => {
     expect(store.counts.retracted).toBe(0);
     expect(followed.mistakes()).toEqual([]);
   });
+});
+
+test('waits for a log that one node shows, one denies, and one cannot be asked for', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const denies = (hash: string) => hash === chain.blocks[45]?.transactions[0]?.hash;
+  const isAsked = { third: false };
+  const [first, second, third] = [new ModelNode(chain, { denies }), new ModelNode(chain), new ModelNode(chain)];
+  const nodes = [first.exchange, second.exchange, changing(third.exchange, withoutReceipts)];
+  function withoutReceipts({ method }: RpcRequest, answer: Answered): Answered {
+    if (isAsked.third || !/Logs|Receipt/.test(method)) return answer;
+    if (method === 'eth_getLogs') return { ...answer, result: [] };
+    return { id: answer.id, error: { code: -32000, message: 'not now' } };
+  }
+  const followed = new FollowedChain(chain, { nodes, startBlock: 41 });
+  await payAndPoll(followed, 60);
+  const payment = () => [...followed.store.facts.values()].find(({ transactionHash }) => denies(transactionHash));
+  expect(payment()).toBeUndefined();
+  expect(followed.store.state.final).toBeLessThan(45);
+  isAsked.third = true;
+  await payAndPoll(followed, 40);
+  expect(payment()).toMatchObject({ state: 'final', isDisputed: false });
+  expect(late(followed)).toBeLessThanOrEqual(12);
+  expect(followed.mistakes()).toEqual([]);
 });
 
 test('a log that a lone node left out at first is found before its block is final', async () => {

@@ -286,7 +286,7 @@ export class ModelNode {
   }
 }
 
-export type Answered = { readonly id: number; readonly result?: unknown };
+export type Answered = { readonly id: number; readonly result?: unknown; readonly error?: object };
 
 /** The node with other answers to some calls. */
 export function changing(exchange: Exchange, change: (request: RpcRequest, answer: Answered) => Answered): Exchange {

@@ -135,12 +135,8 @@ async function write(
     final: poll.state.final,
     isFollowed: poll.isFollowed,
   });
-  const { changes: judged, isDecided } = await withVerdicts(
-    poll,
-    progress,
-    await dateExpected(poll, node, all, changes),
-  );
-  if (!isDecided) {
+  const { changes: judged, open } = await withVerdicts(poll, progress, await dateExpected(poll, node, all, changes));
+  if (open.length > 0) {
     // Too few nodes can be asked, or a fork has moved a fact: the range is read again from the start, and not at once.
     memory.backfill = null;
     memory.backfillAtMs = poll.follow.clock.nowMs() + UNDECIDED_MS;

@@ -31,6 +31,8 @@ export type ConfirmProgress = {
   readonly others: Set<string>;
   /** The votes on facts, by their keys and blocks. */
   readonly votes: Map<string, Votes>;
+  /** Facts that a reading has shown and on which too few nodes could vote: they are not stored, and finality waits for them. */
+  open: readonly FoundFact[];
 };
 
 /** One pass over the transactions of the blocks above a fork, by one node. */

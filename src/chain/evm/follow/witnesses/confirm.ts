@@ -1,4 +1,4 @@
-import type { BlockRef, FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
+import type { BlockRef, FactChange, FoundFact, StoredFact } from '../../../../domain/chain/facts.ts';
 import { NO_VOTES, withVote } from '../../../../domain/chain/witnesses.ts';
 import { compareFacts, keyOf, missingFacts } from '../../../follow/compare.ts';
 import type { Header } from '../../../follow/header.ts';
@@ -43,7 +43,7 @@ export async function confirmFinality(poll: EvmPoll, leader: Node): Promise<void
     const isShared = poll.isTipShared || (await headerAt(leader, target))?.hash === target.hash;
     const [readers, others] = [new Set<string>(), new Set<string>()];
     (isShared ? readers : others).add(leader.id);
-    memory.confirm = { target, to: target.number, readings: 0, total: 0, readers, others, votes: new Map() };
+    memory.confirm = { target, to: target.number, readings: 0, total: 0, readers, others, votes: new Map(), open: [] };
   }
   const progress = memory.confirm;
   const from = (poll.state.final ?? poll.state.anchors.at(-1)?.number ?? target.number) + 1;
@@ -62,7 +62,7 @@ export async function confirmFinality(poll: EvmPoll, leader: Node): Promise<void
     return;
   }
   const needed = memory.isInDoubt ? READINGS_IN_DOUBT : READINGS;
-  const isRead = progress.readings >= needed || progress.total >= MAX_READINGS;
+  const isRead = (progress.readings >= needed || progress.total >= MAX_READINGS) && progress.open.length === 0;
   if (isRead && progress.readers.size >= witnesses.quorum) await decide(poll, progress, { from, to });
 }
 
@@ -158,7 +158,7 @@ async function rejectOtherChain(poll: EvmPoll, node: Node): Promise<void> {
   if (await noteConflict(poll, node)) throw new NetworkHalted();
 }
 
-/** Writes what this reading has and no earlier one had, and notes the votes of its node. Returns the number of changes. */
+/** Writes what this reading has and no earlier one had, and notes the votes of its node. Returns how many facts it did not have before. */
 async function writeNews(
   poll: EvmPoll,
   node: Node,
@@ -169,16 +169,25 @@ async function writeNews(
 ): Promise<number> {
   const { store, decoder, memory } = poll.follow;
   const stored = await store.factsIn(poll.lease.networkId, from, to);
-  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, memory.meter.noteLog);
-  const hashes = hashesOf(reading.logs) ?? new Map<number, string>();
-  const blocks = new CanonicalBlocks(hashes.set(header.number, header.hash), Number.POSITIVE_INFINITY);
-  const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
-  const inQuestion = missing.map(({ blockNumber, blockHash }) => ({ number: blockNumber, hash: blockHash }));
-  await blocks.ask(node, inQuestion, header);
-  for (const { position, ...fact } of found) {
+  const { logs } = reading;
+  const shown = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, memory.meter.noteLog);
+  for (const { position, ...fact } of shown) {
     const key = `${keyOf(fact)} ${position.blockHash}`;
     progress.votes.set(key, withVote(progress.votes.get(key) ?? NO_VOTES, node.id, true));
   }
+  const isOfSource = ({ entityId, sourceId }: FoundFact) =>
+    poll.sources.some((source) => source.sourceId === sourceId && source.entityId === entityId);
+  const earlier = progress.open.filter(isOfSource);
+  const all = [...new Map([...earlier, ...shown].map((fact) => [keyOf(fact), fact])).values()];
+  const hashes = hashesOf(reading.logs) ?? new Map<number, string>();
+  const blocks = new CanonicalBlocks(hashes.set(header.number, header.hash), Number.POSITIVE_INFINITY);
+  const inQuestion = [...missingFacts(all, stored), ...earlier].flatMap(({ position }) => position ?? []);
+  await blocks.ask(
+    node,
+    inQuestion.map(({ blockNumber, blockHash }) => ({ number: blockNumber, hash: blockHash })),
+    header,
+  );
+  const found = all.filter(({ position }) => !blocks.isGone(position));
   const differences = compareFacts({
     found,
     stored,
@@ -190,15 +199,16 @@ async function writeNews(
   });
   if (differences.replacedFrom !== null) memory.noteFork(from - 1, poll.lease.lost.length > 0);
   const dated = await dateExpected(poll, node, found, differences.changes);
-  const wanted = inTurn(poll, dated, Number.POSITIVE_INFINITY);
-  const { changes } = await withVerdicts(poll, progress, wanted);
+  const { changes, open } = await withVerdicts(poll, progress, inTurn(poll, dated, Number.POSITIVE_INFINITY));
+  const undecided = new Set(open.map(keyOf));
+  progress.open = found.filter((fact) => undecided.has(keyOf(fact)));
   poll.omissions += differences.omissions;
   // Earlier responses left out the facts that only this one has.
-  memory.noteOmissions(differences.omissions + changes.length);
+  memory.noteOmissions(differences.omissions + changes.length + open.length);
   for (const { changes: part } of cutSteps(changes, poll.follow.options.stepChanges)) {
     if (part.length > 0) await poll.commit({ changes: part });
   }
-  return changes.length;
+  return changes.length + open.length;
 }
 
 /** Takes the votes that are missing, and lets finality rise if every fact is decided. */

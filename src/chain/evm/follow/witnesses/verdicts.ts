@@ -1,17 +1,20 @@
 import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
-import type { FactChange, StoredFact } from '../../../../domain/chain/facts.ts';
+import type { FactChange, FactKey, StoredFact } from '../../../../domain/chain/facts.ts';
 import { NO_VOTES } from '../../../../domain/chain/witnesses.ts';
 import { keyOf, positionOf } from '../../../follow/compare.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import type { ConfirmProgress } from '../memory.ts';
 import { type Judged, type Question, takeVotes } from './votes.ts';
 
-/** A fact that one node alone shows is not stored before the other nodes were asked for it. */
+/**
+ * A fact that one node alone shows is not stored before the other nodes were asked for it. Facts that are open after that are
+ * returned, for the caller to ask for again: it must not go on as if they were not there.
+ */
 export async function withVerdicts(
   poll: EvmPoll,
   { votes }: Pick<ConfirmProgress, 'votes'>,
   changes: readonly FactChange[],
-): Promise<{ readonly changes: FactChange[]; readonly isDecided: boolean }> {
+): Promise<{ readonly changes: FactChange[]; readonly open: FactKey[] }> {
   const { denied } = poll.follow.memory;
   const stored = await storedOf(poll, changes);
   const questions: (Question & { readonly change: FactChange; readonly place: string })[] = [];
@@ -33,12 +36,11 @@ export async function withVerdicts(
     if (verdict === 'denied') denied.set(place, true);
   }
   const others = changes.filter((change) => !('fact' in change || 'position' in change));
-  const isDecided = judged.every(({ verdict }) => verdict !== 'open');
-  return { changes: [...others, ...judged.flatMap((one) => placedChange(one))], isDecided };
+  const open = judged.filter(({ verdict }) => verdict === 'open');
+  return { changes: [...others, ...judged.flatMap((one) => placedChange(one))], open };
 }
 
 function placedChange({ change, votes, verdict }: Judged & { readonly change: FactChange }): FactChange[] {
-  // An undecided fact is found again by the next reading.
   if (verdict === 'denied' || verdict === 'open' || !('fact' in change || 'position' in change)) return [];
   return [{ ...change, evidence: { votes, standing: verdict } }];
 }
