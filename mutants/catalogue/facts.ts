@@ -59,6 +59,22 @@ export const facts: readonly Mutant[] = [
     caughtBy: { file: 'chain/follow/backfill', test: 'history that is told comes in the order' },
   },
   {
+    name: 'history-owns-new-payments',
+    what: 'leaves the new payments of a source that waits for its history to no other source',
+    file: 'chain/evm/decode/decoder.ts',
+    find: 'const owner = isNext ? undefined : older;',
+    replace: 'const owner = older;',
+    caughtBy: { file: 'chain/evm/decode/decoder', test: 'gives a log to a younger source while the oldest waits' },
+  },
+  {
+    name: 'finality-passes-open-payments',
+    what: 'makes blocks final while nodes have not decided about a payment that one of them shows',
+    file: 'chain/evm/follow/witnesses/confirm.ts',
+    find: ' && progress.open.length === 0;',
+    replace: ';',
+    caughtBy: { file: 'chain/follow/finality', test: 'waits for a log that one node shows' },
+  },
+  {
     name: 'finality-ignored',
     what: 'tells every webhook as soon as a fact is seen',
     file: 'store/chain/publish/facts.ts',

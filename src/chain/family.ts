@@ -2,7 +2,7 @@ import type { SourcePreview, SourceRecentEvents } from '../contract/chain/source
 import type { SourceDefinition } from '../domain/chain/source-definition.ts';
 import type { FollowedSource } from '../store/chain/network-store.ts';
 import type { PreparedSource } from '../store/chain/sources/sources.ts';
-import type { Decoder } from './evm/follow/evm-poll.ts';
+import type { Decoder } from './evm/decode/decoder.ts';
 import type { ChainReader } from './follow/reader.ts';
 import type { Dialect } from './rpc/dialect.ts';
 import type { Exchange } from './rpc/http-exchange.ts';

@@ -12,8 +12,8 @@ import {
 import type { Database } from '../../store/database/database.ts';
 import { isCoinSource, MAX_COIN_BLOCKS } from '../evm/coin/coin-blocks.ts';
 import { answerTo, callsOf, transactionCalls } from '../evm/coin/transfers.ts';
+import type { Decoder } from '../evm/decode/decoder.ts';
 import { isRefusal, readBlocks } from '../evm/follow/blocks/read-blocks.ts';
-import type { Decoder } from '../evm/follow/evm-poll.ts';
 import { retryInDoubt } from '../follow/doubt.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 import { type AuditedNode, CallsUsedError } from './audited-node.ts';

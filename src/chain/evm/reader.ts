@@ -3,9 +3,10 @@ import type { ChainReader, Consultation, ReadResult } from '../follow/reader.ts'
 import type { Node } from '../rpc/node.ts';
 import { readBalances } from './coin/balances.ts';
 import { isCoinSource, MAX_COIN_BLOCKS } from './coin/coin-blocks.ts';
+import type { Decoder } from './decode/decoder.ts';
 import { backfillOnce, hasBackfill } from './follow/backfill.ts';
 import { MAX_BLOCKS } from './follow/blocks/block-range.ts';
-import { type Decoder, ETHEREUM_HABITS, type EvmFollow, type EvmHabits, type EvmPoll } from './follow/evm-poll.ts';
+import { ETHEREUM_HABITS, type EvmFollow, type EvmHabits, type EvmPoll } from './follow/evm-poll.ts';
 import { followLive } from './follow/live.ts';
 import { EvmMemory } from './follow/memory.ts';
 import { confirmFinality, reviewUnconfirmed } from './follow/witnesses/confirm.ts';

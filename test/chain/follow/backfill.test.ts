@@ -73,7 +73,7 @@ test('a single node is asked twice for each range', async () => {
 });
 
 test('a backfill takes a few calls of a poll, and the live part goes on', async () => {
-  const { chain, followed, store } = await network({ maxBlocks: 50 }, { maxBlocks: 50 });
+  const { chain, followed, store } = await network({ maxBlocks: 7 }, { maxBlocks: 7 });
   store.sources.push(NEW);
   for (let block = 0; block < 15; block++) {
     chain.mine([followed.payment(1, OLD.contract)]);
@@ -100,7 +100,7 @@ test('several new sources have their turns', async () => {
 });
 
 test('an entity with twenty new sources delays the new source of another by one range of its own', async () => {
-  const { followed, store } = await network({ maxBlocks: 50 }, { maxBlocks: 50 });
+  const { followed, store } = await network({ maxBlocks: 7 }, { maxBlocks: 7 });
   const loud = Array.from({ length: 20 }, (_, at) =>
     modelSource({ entityId: 'ent_loud', sourceId: `src_loud_${at}`, contract: addressOf(100 + at), fromBlock: 1 }),
   );
@@ -279,6 +279,21 @@ test('history that is told on a network that stands still is read to its end', a
   await followed.pollTimes(3);
   expect(toldBlocks(followed, TOLD)).toEqual(Array.from({ length: 11 }, (_each, index) => chain.head - 10 + index));
   expect(followed.mistakes()).toEqual([]);
+});
+
+test('a source that is deleted before its history is told takes no payment along that another source has, too', async () => {
+  const { chain, followed, store } = await network({ maxBlocks: 7 }, { maxBlocks: 7 });
+  const younger = { ...NEW, sourceId: 'src_younger', fromBlock: chain.head + 1, createdHead: chain.head };
+  store.sources.push(TOLD, younger);
+  for (let block = 0; block < 60; block++) {
+    chain.mine([followed.payment(1, NEW.contract)]);
+    await followed.poll();
+  }
+  expect(progressOf(followed, TOLD).nextBlock).toBeLessThan(younger.fromBlock);
+  expect(store.state.final).toBeGreaterThan(younger.fromBlock);
+  store.sources = store.sources.filter(({ sourceId }) => sourceId !== TOLD.sourceId);
+  await followed.catchUp();
+  expect(toldBlocks(followed, younger)).toEqual(Array.from({ length: 60 }, (_each, index) => 1_021 + index));
 });
 
 test('history that is told survives forks: what moves above it is neither lost nor told twice', async () => {

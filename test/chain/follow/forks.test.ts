@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder } from '../../../src/chain/evm/decode/decoder.ts';
 import { ForkTrial, type TrialOptions } from '../../support/chain/fork-trial.ts';
 import { modelDecoder, modelFacts } from '../../support/chain/model-decoder.ts';
 import { NaiveFollower } from '../../support/chain/naive-follower.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder } from '../../../src/chain/evm/decode/decoder.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
@@ -230,8 +230,8 @@ function amountOf(data: string): string {
 /** The model, with the amount of each log and the time of its block. */
 const withAmounts: Decoder = {
   ...modelDecoder,
-  decode: async (logs, sources, onTaken) => {
-    const facts = await modelDecoder.decode(logs, sources, onTaken);
+  decode: async (logs, sources, options) => {
+    const facts = await modelDecoder.decode(logs, sources, options);
     return facts.map((fact) => {
       const log = logs.find(({ transactionHash }) => transactionHash === fact.transactionHash);
       const blockS = GENESIS_S + fact.position.blockNumber * 120;

@@ -1,4 +1,5 @@
-import type { Decoder, EvmHabits } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder } from '../../../src/chain/evm/decode/decoder.ts';
+import type { EvmHabits } from '../../../src/chain/evm/follow/evm-poll.ts';
 import { evmIdentity } from '../../../src/chain/evm/identity.ts';
 import { EvmReader } from '../../../src/chain/evm/reader.ts';
 import { Follower } from '../../../src/chain/follow/follower.ts';

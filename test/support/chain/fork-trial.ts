@@ -1,4 +1,4 @@
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder } from '../../../src/chain/evm/decode/decoder.ts';
 import { type Random, seededRandom } from '../random.ts';
 import { FollowedChain } from './followed-chain.ts';
 import { ModelChain, type ModelTransaction } from './model-chain.ts';

@@ -1,4 +1,4 @@
-import type { Decoder } from '../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder, Waits } from '../../../src/chain/evm/decode/decoder.ts';
 import type { Log } from '../../../src/chain/evm/rpc/types.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
@@ -6,8 +6,8 @@ import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { addressOf, wordOf } from './model-chain.ts';
 
 /** The identity of a fact without a hash function: its transaction, what it says, and how many equal ones came before. */
-export function modelFacts(logs: readonly Log[], sources: readonly FollowedSource[]): FoundFact[] {
-  return named(logs).flatMap(({ log, factId }) => factsOf(log, factId, sources));
+export function modelFacts(logs: readonly Log[], sources: readonly FollowedSource[], waits?: Waits): FoundFact[] {
+  return named(logs).flatMap(({ log, factId }) => factsOf(log, factId, sources, waits));
 }
 
 function named(logs: readonly Log[]): { log: Log; factId: string }[] {
@@ -24,26 +24,33 @@ function named(logs: readonly Log[]): { log: Log; factId: string }[] {
 }
 
 export const modelDecoder: Decoder = {
-  decode: async (logs, sources, onTaken) => {
-    const facts = modelFacts(logs, sources);
+  decode: async (logs, sources, options) => {
+    const facts = modelFacts(logs, sources, options?.waits);
     const bySource = new Map(sources.map((source) => [source.sourceId, source]));
     for (const { sourceId } of facts) {
       const source = bySource.get(sourceId);
-      if (source !== undefined) onTaken?.(source);
+      if (source !== undefined) options?.onTaken?.(source);
     }
     return facts;
   },
   identify: (_, logs) => new Map(named(logs).map(({ factId, log }) => [factId, log])),
 };
 
-function factsOf(log: Log, factId: string, sources: readonly FollowedSource[]): FoundFact[] {
+/** For each entity that takes the log, by its oldest source that does not wait. */
+function factsOf(
+  log: Log,
+  factId: string,
+  sources: readonly FollowedSource[],
+  waits: Waits = () => false,
+): FoundFact[] {
   const byEntity = new Map<string, FollowedSource>();
   for (const source of sources) {
     const isOfEvent = source.contract === log.address && source.topic === log.topics[0];
     const isWanted = (source.topics ?? []).every((values, place) => values?.includes(log.topics[place] ?? '') ?? true);
-    if (isOfEvent && isWanted && source.fromBlock <= log.blockNumber && !byEntity.has(source.entityId)) {
-      byEntity.set(source.entityId, source);
-    }
+    if (!isOfEvent || !isWanted || source.fromBlock > log.blockNumber) continue;
+    const older = byEntity.get(source.entityId);
+    const isNext = older !== undefined && waits(older, log.blockNumber) && !waits(source, log.blockNumber);
+    if (older === undefined || isNext) byEntity.set(source.entityId, source);
   }
   const { blockNumber, blockHash, logIndex, transactionHash } = log;
   return [...byEntity.values()].map((source) => ({

@@ -16,17 +16,23 @@ import { addTokens, fillFields, type Payload } from './payload-fields.ts';
 import { type Entries, expectedBy, type IndexedSource, type Match, matchOf, SourceIndex } from './source-index.ts';
 import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 
-/** Makes facts of logs. */
+/** Makes facts of logs; a log that no source takes leads to none. */
 export interface Decoder {
   /** Facts of the given sources, in the order of their creation. Throws only if a node or the database does not respond. */
-  decode(
-    logs: readonly Log[],
-    sources: readonly FollowedSource[],
-    onTaken?: (source: FollowedSource) => void,
-  ): Promise<FoundFact[]>;
+  decode(logs: readonly Log[], sources: readonly FollowedSource[], options?: DecodeOptions): Promise<FoundFact[]>;
   /** The logs by the ids of the facts that they are, whether or not a source takes them. */
-  identify(networkId: number, logs: readonly Log[]): Map<string, Log>;
+  identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
 }
+
+export type DecodeOptions = {
+  /** Called for each log that the topics of a source take, with or without a fact. */
+  readonly onTaken?: (source: FollowedSource) => void;
+  /** Not given if no source waits. */
+  readonly waits?: Waits | undefined;
+};
+
+/** Whether the payments of this block wait for the history of the source. */
+export type Waits = (source: FollowedSource, block: number) => boolean;
 
 /**
  * Why the decoder skips a log of a source's contract and event. `undecodable`: the log does not match the declaration of the event.
@@ -72,7 +78,7 @@ export class LogDecoder implements Decoder {
   async decode(
     logs: readonly Log[],
     sources: readonly FollowedSource[],
-    onTaken: (source: FollowedSource) => void = () => undefined,
+    options: DecodeOptions = {},
   ): Promise<FoundFact[]> {
     const [first] = sources;
     if (first === undefined || logs.length === 0) return [];
@@ -83,7 +89,7 @@ export class LogDecoder implements Decoder {
     if (index.hasBooks) for (const log of sorted) index.addAddresses(log, addresses);
     const found = addresses.size === 0 ? [] : await this.#findEntries(first.networkId, [...addresses]);
     const entries = Map.groupBy(found, ({ address }) => address);
-    const matches = await this.#match(sorted, index, entries, onTaken);
+    const matches = await this.#match(sorted, index, entries, options);
     const { proved, unproved } = await this.#flows.prove(matches);
     for (let count = 0; count < unproved; count++) this.#onSkipped(first.networkId, 'unproved');
     const tokens = new Set<string>();
@@ -96,7 +102,7 @@ export class LogDecoder implements Decoder {
       facts.push(toFact(match, decimals, shown));
       if (facts.length % LOGS_PER_LOOK === 0) await tick.pause();
     }
-    return facts;
+    return options.waits === undefined ? facts : oneOfEach(facts);
   }
 
   identify(networkId: number, logs: readonly Log[]): Map<string, Log> {
@@ -105,33 +111,28 @@ export class LogDecoder implements Decoder {
     return new Map(inOrder(logs).map((log) => [idOf(log), log]));
   }
 
-  async #match(
-    logs: readonly Log[],
-    index: SourceIndex,
-    entries: Entries,
-    onTaken: (source: FollowedSource) => void,
-  ): Promise<Match[]> {
+  async #match(logs: readonly Log[], index: SourceIndex, entries: Entries, options: DecodeOptions): Promise<Match[]> {
     const matches: Match[] = [];
     const equalLogs: EqualLogs = new Map();
     const tick = new Tick();
     for (const [at, log] of logs.entries()) {
       if (at % LOGS_PER_LOOK === 0) await tick.pause();
       const candidates = index.candidates(log, entries);
-      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches, onTaken);
+      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches, options);
     }
     return matches;
   }
 
   /**
-   * A log that several sources of an entity take belongs to the oldest. If the source of its invoices is one of them, the log also
-   * pays an address of an invoice.
+   * A log that several sources of an entity take belongs to the oldest. If that one waits, the log leads to a second match, by the
+   * oldest that does not. If the source of the entity's invoices is one of them, the log also pays an address of an invoice.
    */
   #matchLog(
     log: Log,
     candidates: readonly IndexedSource[],
     n: number,
     matches: Match[],
-    onTaken: (source: FollowedSource) => void,
+    { onTaken, waits }: DecodeOptions,
   ): void {
     const start = matches.length;
     let reader: LogReader | null = null;
@@ -139,18 +140,22 @@ export class LogDecoder implements Decoder {
     for (const source of candidates) {
       const { followed, compiled } = source;
       if (!coversBlock(followed, log.blockNumber) || !matchesTopics(compiled.conditions, log.topics)) continue;
-      onTaken(followed);
+      onTaken?.(followed);
       const older = matchOf(matches, start, followed.entityId);
-      if (older !== undefined && followed.isForInvoices !== true) continue;
+      const isForInvoices = followed.isForInvoices === true;
+      const waitsHere = (one: FollowedSource) => waits?.(one, log.blockNumber) === true;
+      const isNext = older !== undefined && !isForInvoices && waitsHere(older.source.followed) && !waitsHere(followed);
+      const owner = isNext ? undefined : older;
+      if (owner !== undefined && !isForInvoices) continue;
       if (source.reader !== reader) {
         reader = source.reader;
         values = reader.read(log);
         if (values === null) this.#onSkipped(followed.networkId, 'undecodable');
       }
       if (values === null || !matchesValues(compiled.conditions, values)) continue;
-      const match = older ?? { source, log, values, n, kind: compiled.kind };
-      if (older === undefined) matches.push(match);
-      if (followed.isForInvoices === true) match.expected = expectedBy(source, values);
+      const match: Match = owner ?? { source, log, values, n, kind: compiled.kind };
+      if (owner === undefined) matches.push(match);
+      if (isForInvoices) match.expected = expectedBy(source, values);
     }
   }
 
@@ -181,6 +186,22 @@ export class LogDecoder implements Decoder {
     this.#readers.set(event.text, reader);
     return [{ followed, compiled: compiled.source, reader, place }];
   }
+}
+
+/**
+ * A source that waits may be deleted, paused or changed before its turn, so the fact is that of the source that does not wait. If
+ * that one would keep it silent, the fact is left to the source that waits.
+ */
+function oneOfEach(facts: readonly FoundFact[]): FoundFact[] {
+  const byKey = new Map<string, FoundFact>();
+  for (const fact of facts) {
+    const key = `${fact.entityId} ${fact.factId}`;
+    const waiting = byKey.get(key);
+    const expected = waiting?.expected ?? fact.expected;
+    const chosen = waiting === undefined || !fact.isSilent ? fact : waiting;
+    byKey.set(key, expected === undefined ? chosen : { ...chosen, expected });
+  }
+  return [...byKey.values()];
 }
 
 function countValues(compiled: Compiled): number {

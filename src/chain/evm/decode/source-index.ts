@@ -140,7 +140,7 @@ const NONE: readonly IndexedSource[] = [];
 
 /** The match of the entity among those from `start` on. */
 export function matchOf(matches: readonly Match[], start: number, entityId: string): Match | undefined {
-  for (let at = start; at < matches.length; at++) {
+  for (let at = matches.length - 1; at >= start; at--) {
     if (matches[at]?.source.followed.entityId === entityId) return matches[at];
   }
   return undefined;

@@ -1,18 +1,6 @@
-import type { FoundFact } from '../../../domain/chain/facts.ts';
-import type { FollowedSource } from '../../../store/chain/network-store.ts';
 import type { Follow, Poll } from '../../follow/poll.ts';
-import type { Log } from '../rpc/types.ts';
+import type { Decoder } from '../decode/decoder.ts';
 import type { EvmMemory } from './memory.ts';
-
-/** Makes facts of logs; a log that no source takes leads to none. */
-export type Decoder = {
-  decode(logs: readonly Log[], sources: readonly FollowedSource[], onTaken?: OnTaken): Promise<FoundFact[]>;
-  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
-  identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
-};
-
-/** Called for each log that the topics of a source take, with or without a fact. */
-export type OnTaken = (source: FollowedSource) => void;
 
 /** The questions that a family asks of its nodes. */
 export type EvmHabits = {

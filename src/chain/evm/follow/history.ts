@@ -1,5 +1,6 @@
 import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
 import type { BackfillProgress, FollowedSource } from '../../../store/chain/network-store.ts';
+import type { Waits } from '../decode/decoder.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
@@ -34,17 +35,26 @@ export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks:
   return Math.min(tailFrom, ...joins);
 }
 
+/**
+ * Whether a live poll that began with this block leaves a block to the backfill of a source. Nothing if no source waits. Another
+ * source of the entity that takes the same log does not wait with it.
+ */
+export function waitsAbove({ sources }: EvmPoll, tailFrom: number): Waits | undefined {
+  if (!sources.some((source) => isBehind(source, tailFrom))) return undefined;
+  return (source, block) => isBehind(source, tailFrom) && block >= (source.nextBlock ?? source.fromBlock);
+}
+
 /** Without new payments whose turn has not come. A payment to the address of an invoice does not wait for the history of a source. */
-export function inTurn({ sources }: EvmPoll, changes: readonly FactChange[], tailFrom: number): readonly FactChange[] {
-  const behind = sources.filter((source) => isBehind(source, tailFrom));
-  if (behind.length === 0) return changes;
+export function inTurn(
+  { sources }: EvmPoll,
+  changes: readonly FactChange[],
+  waits: Waits | undefined,
+): readonly FactChange[] {
+  if (waits === undefined) return changes;
   const isEarly = ({ entityId, sourceId, position, expected }: FoundFact) =>
     expected === undefined &&
-    behind.some(
-      (source) =>
-        source.sourceId === sourceId &&
-        source.entityId === entityId &&
-        position.blockNumber >= (source.nextBlock ?? source.fromBlock),
+    sources.some(
+      (source) => source.sourceId === sourceId && source.entityId === entityId && waits(source, position.blockNumber),
     );
   return changes.filter((change) => change.change !== 'seen' || !isEarly(change.fact));
 }

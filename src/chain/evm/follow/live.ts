@@ -11,7 +11,7 @@ import { hashesOf, placeOf, type Reading } from './blocks/read-blocks.ts';
 import { dateExpected } from './dates.ts';
 import type { EvmFollow, EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
-import { backfillsBelow, inTurn, tailStart } from './history.ts';
+import { backfillsBelow, inTurn, tailStart, waitsAbove } from './history.ts';
 import { readTail, type Tail } from './live-tail.ts';
 import { type Look, lookAt } from './look.ts';
 import { askedFacts, judgeReceipts, noteHeldAsked, type Receipts, transactionsToAsk } from './transactions.ts';
@@ -72,7 +72,9 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
   const isToHead = to.number === look.head.number;
   const stored = await store.factsIn(networkId, tail.from, isToHead ? Number.MAX_SAFE_INTEGER : to.number);
   const logs = withReceipts(reading, to.number);
-  const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, memory.meter.noteLog);
+  const waits = waitsAbove(poll, tail.from);
+  const decoded =
+    logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, { onTaken: memory.meter.noteLog, waits });
   const hashes = new Map([...look.hashes, ...(hashesOf(reading.logs) ?? []), [to.number, to.hash]]);
   const blocks = new CanonicalBlocks(hashes, isToHead ? to.number : Number.POSITIVE_INFINITY);
   await blocks.ask(node, blocksInQuestion(tail, decoded, stored), to);
@@ -94,7 +96,7 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
   noteReorg(poll, tail, differences.replacedFrom);
   noteHeldAsked(poll, head.hash, receipts);
   const dated = await dateExpected(poll, node, found, differences.changes);
-  const changes = inTurn(poll, dated, tail.from);
+  const changes = inTurn(poll, dated, waits);
   await writeSteps(poll, node, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
     backfilled: backfillsBelow(poll, tail.from),

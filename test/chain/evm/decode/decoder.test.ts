@@ -3,6 +3,7 @@ import { PRESET_RULES } from '../../../../src/chain/evm/decode/definition/preset
 import type { Log } from '../../../../src/chain/evm/rpc/types.ts';
 import { factId } from '../../../../src/domain/chain/fact-id.ts';
 import type { SourceDefinition } from '../../../../src/domain/chain/source-definition.ts';
+import type { FollowedSource } from '../../../../src/store/chain/network-store.ts';
 import {
   CONTRACT,
   logOf,
@@ -332,6 +333,23 @@ describe('the decoder', () => {
     const facts = await testDecoder().decoder.decode([transfer(5n)], [later, older, younger, other]);
     expect(facts.map(({ sourceId }) => sourceId)).toEqual([older.sourceId, 'src_other']);
     expect(new Set(facts.map((fact) => fact.factId)).size).toBe(1);
+  });
+
+  test('gives a log to a younger source while the oldest waits for its history, unless that would keep it silent', async () => {
+    const older = erc20();
+    const expectedToo = sourceOf({ preset: 'erc20', where: { to: [PAYEE] } });
+    const ownerOf = async (younger: FollowedSource, waiting: readonly FollowedSource[]) => {
+      const sources = [older, younger, { ...expectedToo, sourceId: 'src_third' }];
+      const waits = (source: FollowedSource, block: number) => waiting.includes(source) && block >= 7;
+      const logs = [6, 7].map((blockNumber) => transfer(5n, { blockNumber, transactionHash: word(blockNumber) }));
+      return (await testDecoder().decoder.decode(logs, sources, { waits })).map(({ sourceId }) => sourceId);
+    };
+    const younger = { ...erc20(), sourceId: 'src_younger' };
+    const dust = { ...erc20({ minAmount: '1' }), sourceId: 'src_dust' };
+    expect(await ownerOf(younger, [older])).toEqual([older.sourceId, 'src_younger']);
+    expect(await ownerOf(younger, [older, younger])).toEqual([older.sourceId, 'src_third']);
+    expect(await ownerOf(dust, [older])).toEqual([older.sourceId, older.sourceId]);
+    expect(await ownerOf({ ...younger, createdHead: 10 }, [older])).toEqual([older.sourceId, older.sourceId]);
   });
 
   test('keeps the order of creation among sources that want other topics, or any', async () => {

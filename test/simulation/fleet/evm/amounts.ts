@@ -1,4 +1,4 @@
-import type { Decoder } from '../../../../src/chain/evm/follow/evm-poll.ts';
+import type { Decoder } from '../../../../src/chain/evm/decode/decoder.ts';
 import type { Log } from '../../../../src/chain/evm/rpc/types.ts';
 import { modelDecoder } from '../../../support/chain/model-decoder.ts';
 import { AMOUNTS, type PaymentFields } from '../amounts.ts';
@@ -21,9 +21,9 @@ export function paymentOfLog({ data }: Pick<Log, 'data'>): PaymentFields {
 /** The decoder of the model, with the amount of each payment. */
 export const amountDecoder: Decoder = {
   ...modelDecoder,
-  decode: async (logs, sources, onTaken) => {
+  decode: async (logs, sources, options) => {
     const byPlace = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]));
-    const facts = await modelDecoder.decode(logs, sources, onTaken);
+    const facts = await modelDecoder.decode(logs, sources, options);
     return facts.map((fact) => {
       const log = byPlace.get(`${fact.position.blockHash} ${fact.position.logIndex}`);
       return log === undefined ? fact : { ...fact, fields: paymentOfLog(log) };

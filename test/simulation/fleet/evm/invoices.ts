@@ -1,6 +1,6 @@
 import { type AbiLibrary, loadAbiLibrary } from '../../../../src/chain/evm/decode/abi-library.ts';
+import type { Decoder } from '../../../../src/chain/evm/decode/decoder.ts';
 import { LogDecoder } from '../../../../src/chain/evm/decode/decoder.ts';
-import type { Decoder } from '../../../../src/chain/evm/follow/evm-poll.ts';
 import { formatAmount } from '../../../../src/domain/chain/invoices/amounts.ts';
 import { findEntries } from '../../../../src/store/chain/addresses/books.ts';
 import type { TokenReading } from '../../../../src/store/chain/invoices/book.ts';
@@ -83,13 +83,13 @@ export function simulatedDecoder(db: Database): Decoder {
   });
   const isOfToken = ({ address }: { readonly address: string }) => address === DOLLARS;
   return {
-    decode: async (logs, sources, onTaken) => {
+    decode: async (logs, sources, options) => {
       const ofToken = sources.filter(({ contract }) => contract === DOLLARS);
       const others = sources.filter(({ contract }) => contract !== DOLLARS);
       const [transfers, rest] = [logs.filter(isOfToken), logs.filter((log) => !isOfToken(log))];
       return [
-        ...(await decoder.decode(transfers, ofToken, onTaken)),
-        ...(await amountDecoder.decode(rest, others, onTaken)),
+        ...(await decoder.decode(transfers, ofToken, options)),
+        ...(await amountDecoder.decode(rest, others, options)),
       ];
     },
     identify: (networkId, logs) =>

@@ -14,7 +14,7 @@ import { hashesOf, isRefusal, type Reading, readBlocks } from '../blocks/read-bl
 import { dateExpected } from '../dates.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from '../flood.ts';
-import { inTurn } from '../history.ts';
+import { inTurn, waitsAbove } from '../history.ts';
 import { headerAt } from '../look.ts';
 import type { ConfirmProgress } from '../memory.ts';
 import { withVerdicts } from './verdicts.ts';
@@ -169,8 +169,9 @@ async function writeNews(
 ): Promise<number> {
   const { store, decoder, memory } = poll.follow;
   const stored = await store.factsIn(poll.lease.networkId, from, to);
-  const { logs } = reading;
-  const shown = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources, memory.meter.noteLog);
+  const waits = waitsAbove(poll, Number.POSITIVE_INFINITY);
+  const options = { onTaken: memory.meter.noteLog, waits };
+  const shown = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, options);
   for (const { position, ...fact } of shown) {
     const key = `${keyOf(fact)} ${position.blockHash}`;
     progress.votes.set(key, withVote(progress.votes.get(key) ?? NO_VOTES, node.id, true));
@@ -199,7 +200,7 @@ async function writeNews(
   });
   if (differences.replacedFrom !== null) memory.noteFork(from - 1, poll.lease.lost.length > 0);
   const dated = await dateExpected(poll, node, found, differences.changes);
-  const { changes, open } = await withVerdicts(poll, progress, inTurn(poll, dated, Number.POSITIVE_INFINITY));
+  const { changes, open } = await withVerdicts(poll, progress, inTurn(poll, dated, waits));
   const undecided = new Set(open.map(keyOf));
   progress.open = found.filter((fact) => undecided.has(keyOf(fact)));
   poll.omissions += differences.omissions;

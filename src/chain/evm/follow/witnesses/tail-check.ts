@@ -8,7 +8,7 @@ import { chooseAnchor } from '../blocks/anchors.ts';
 import { isRefusal, readBlocks } from '../blocks/read-blocks.ts';
 import { dateExpected } from '../dates.ts';
 import type { EvmPoll } from '../evm-poll.ts';
-import { inTurn } from '../history.ts';
+import { inTurn, waitsAbove } from '../history.ts';
 import { withVerdicts } from './verdicts.ts';
 
 /**
@@ -46,7 +46,11 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   const reading = await readBlocks(node, wanted);
   // The leader has read these blocks, and the next check is soon.
   if (isRefusal(reading) || reading.header?.hash !== tip.hash) return null;
-  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources, memory.meter.noteLog);
+  const waits = waitsAbove(poll, range.from);
+  const found =
+    reading.logs.length === 0
+      ? []
+      : await decoder.decode(reading.logs, poll.sources, { onTaken: memory.meter.noteLog, waits });
   const { changes, omissions } = compareFacts({
     found,
     stored: await store.factsIn(poll.lease.networkId, range.from, range.to),
@@ -59,7 +63,7 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   const vote = withVote(NO_VOTES, node.id, true);
   const votes = new Map(found.map((fact) => [`${keyOf(fact)} ${fact.position.blockHash}`, vote]));
   const dated = await dateExpected(poll, node, found, changes);
-  const judged = await withVerdicts(poll, { votes }, inTurn(poll, dated, range.from));
+  const judged = await withVerdicts(poll, { votes }, inTurn(poll, dated, waits));
   poll.omissions += omissions;
   memory.noteOmissions(omissions + judged.changes.length);
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
