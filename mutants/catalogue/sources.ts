@@ -21,7 +21,7 @@ export const sources: readonly Mutant[] = [
   {
     name: 'nothing-is-a-payment',
     what: 'tells of transfers of 0, which anyone can write about any address',
-    file: 'chain/evm/decode/decoder.ts',
+    file: 'chain/evm/decode/to-fact.ts',
     find: 'isBelow(payload.fields.amount, compiled.minAmount) || (kind === TRANSFER && movesNothing(payload.fields));',
     replace: 'isBelow(payload.fields.amount, compiled.minAmount);',
     caughtBy: { file: 'chain/evm/decode/decoder', test: 'that moves nothing is dust without an event' },
@@ -61,7 +61,7 @@ export const sources: readonly Mutant[] = [
   {
     name: 'history-is-news',
     what: 'delivers what was in the newest block when the source was created',
-    file: 'chain/evm/decode/decoder.ts',
+    file: 'chain/evm/decode/to-fact.ts',
     find: 'const isHistory = blockNumber <= createdHead && !deliverHistory;',
     replace: 'const isHistory = blockNumber < createdHead && !deliverHistory;',
     caughtBy: { file: 'chain/evm/decode/decoder', test: 'calls history silent up to the block' },

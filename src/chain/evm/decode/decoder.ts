@@ -1,19 +1,19 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import { factId } from '../../../domain/chain/fact-id.ts';
-import { type FoundFact, TRANSFER } from '../../../domain/chain/facts.ts';
-import { compareDecimals, type Decimal, parseDecimal } from '../../../domain/payload-filter/decimal.ts';
+import type { FoundFact } from '../../../domain/chain/facts.ts';
 import type { BookEntry } from '../../../store/chain/addresses/books.ts';
 import { type FollowedSource, versionsOf } from '../../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
 import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
 import type { CallContract } from './contract-calls.ts';
-import { addressesOf, type LogAddresses } from './definition/addresses.ts';
+import { addressesOf } from './definition/addresses.ts';
 import { type Compiled, compileSource } from './definition/compile-source.ts';
 import { matchesTopics, matchesValues } from './definition/where.ts';
 import { FlowKinds } from './flow-kinds.ts';
 import { LogReader, type LogValues } from './log-values.ts';
-import { addTokens, fillFields, type Payload } from './payload-fields.ts';
+import { addTokens } from './payload-fields.ts';
 import { type Entries, expectedBy, type IndexedSource, type Match, matchOf, SourceIndex } from './source-index.ts';
+import { oneOfEach, toFact } from './to-fact.ts';
 import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 
 /** Makes facts of logs; a log that no source takes leads to none. */
@@ -188,78 +188,9 @@ export class LogDecoder implements Decoder {
   }
 }
 
-/**
- * A source that waits may be deleted, paused or changed before its turn, so the fact is that of the source that does not wait. If
- * that one would keep it silent, the fact is left to the source that waits.
- */
-function oneOfEach(facts: readonly FoundFact[]): FoundFact[] {
-  const byKey = new Map<string, FoundFact>();
-  for (const fact of facts) {
-    const key = `${fact.entityId} ${fact.factId}`;
-    const waiting = byKey.get(key);
-    const expected = waiting?.expected ?? fact.expected;
-    const chosen = waiting === undefined || !fact.isSilent ? fact : waiting;
-    byKey.set(key, expected === undefined ? chosen : { ...chosen, expected });
-  }
-  return [...byKey.values()];
-}
-
 function countValues(compiled: Compiled): number {
   if (!compiled.isValid) return 1;
   return Object.values(compiled.definition.where).reduce((sum, values) => sum + values.length, 1);
-}
-
-function toFact(
-  { source: { followed, compiled, entry }, log, values, n, kind, expected }: Match,
-  decimals: ReadonlyMap<string, number>,
-  addresses: LogAddresses,
-): FoundFact {
-  const { networkId, entityId, sourceId, createdHead, deliverHistory, revision } = followed;
-  const payload = withEntry(fillFields(compiled, values, decimals, addresses, log.data.length), entry);
-  const { blockNumber, blockHash, logIndex, blockS, transactionHash, address, topics, data } = log;
-  const isHistory = blockNumber <= createdHead && !deliverHistory;
-  const isDust =
-    isBelow(payload.fields.amount, compiled.minAmount) || (kind === TRANSFER && movesNothing(payload.fields));
-  return {
-    entityId,
-    factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
-    networkId,
-    sourceId,
-    kind: kind ?? '',
-    ...(revision === undefined ? {} : { sourceRevision: revision }),
-    isSilent: isHistory || isDust,
-    ...(isDust && { isDust }),
-    transactionHash,
-    contract: addresses.show(address),
-    position: { blockNumber, blockHash, logIndex, ...(blockS !== undefined && { blockS }) },
-    ...(entry !== undefined && { bookAddress: entry.address }),
-    ...(expected !== undefined && { expected }),
-    ...payload,
-  };
-}
-
-/** An agreement in the address book comes before the agreement of the source. */
-function withEntry(payload: Payload, entry: BookEntry | undefined): Payload {
-  if (entry === undefined) return payload;
-  const { agreementId, reference } = entry;
-  const fields = {
-    ...payload.fields,
-    ...(agreementId === null ? {} : { agreementId }),
-    ...(reference === null ? {} : { reference }),
-  };
-  return { ...payload, fields, agreementId: agreementId ?? payload.agreementId };
-}
-
-/** Whether the amount is zero. Anyone can write such a log about any address, so Paybell publishes no event for it. */
-function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>): boolean {
-  const stated = amountBase ?? amount;
-  return typeof stated === 'string' && parseDecimal(stated)?.sign === 0;
-}
-
-/** An amount in the smallest unit of a token without decimals is not comparable, and counts. */
-function isBelow(amount: unknown, least: Decimal | null): boolean {
-  const decimal = least === null || typeof amount !== 'string' ? null : parseDecimal(amount);
-  return decimal !== null && least !== null && compareDecimals(decimal, least) < 0;
 }
 
 function coversBlock({ fromBlock, untilBlock }: FollowedSource, block: number): boolean {

@@ -7,8 +7,8 @@ import type { ConfirmProgress } from '../memory.ts';
 import { type Judged, type Question, takeVotes } from './votes.ts';
 
 /**
- * A fact that one node alone shows is not stored before the other nodes were asked for it. Facts that are open after that are
- * returned, for the caller to ask for again: it must not go on as if they were not there.
+ * A fact that one node alone shows is not stored before the other nodes were asked for it. A fact that is open after
+ * that is returned, and the caller asks for it again: it must not act as if there were none.
  */
 export async function withVerdicts(
   poll: EvmPoll,
