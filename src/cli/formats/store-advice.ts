@@ -3,7 +3,7 @@ import type { StoreUnavailableError, UnavailableReason } from '../../store/datab
 const ADVICE: Readonly<Record<UnavailableReason, string>> = {
   disk_full: 'Free some space, then try again.',
   read_only: 'Make it writable for the user that runs Paybell, or set DATABASE_URL.',
-  no_answer: 'Check DATABASE_URL, and that the database is running.',
+  no_answer: 'Check that DATABASE_URL names a server that is running, or a file that is an SQLite database.',
 };
 
 /** The way out of a store that is not available. */

@@ -255,7 +255,8 @@ describe('paybell doctor', () => {
     writeFileSync(file, 'this is no database, but it is long enough to be taken for one by its size '.repeat(20));
     const report = await examine(withSettings());
     expect(report.exitCode).toBe(1);
-    expect(only(report, 'store')).toMatchObject([{ state: 'error', fix: expect.stringContaining('DATABASE_URL') }]);
+    const fix = 'Check that DATABASE_URL names a server that is running, or a file that is an SQLite database.';
+    expect(only(report, 'store')).toMatchObject([{ state: 'error', fix }]);
   });
 
   test('a PostgreSQL that cannot be reached is an error', async () => {
