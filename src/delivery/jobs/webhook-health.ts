@@ -145,6 +145,7 @@ export class SuspensionMonitor {
       records.map(({ delivery, outcome }) => ({
         entityId: delivery.entityId,
         webhookNo: delivery.webhookNo,
+        endpointNo: delivery.endpointNo,
         isFailing: !isSuccess(outcome),
       })),
     );
@@ -156,9 +157,10 @@ export class SuspensionMonitor {
     }
   }
 
-  async #suspend({ entityId, webhookId, generation }: Claimed, reason: SuspendReason): Promise<void> {
+  async #suspend(attempt: Claimed, reason: SuspendReason): Promise<void> {
+    const { entityId, webhookId } = attempt;
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
-    if (await suspendWebhook(this.db, entityId, webhookId, reason, change, generation)) {
+    if (await suspendWebhook(this.db, entityId, webhookId, reason, change, attempt)) {
       this.log.warn({ entityId, webhookId, reason }, 'webhook suspended');
     }
     this.health.failuresInARow = 0;

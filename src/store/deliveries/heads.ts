@@ -224,20 +224,23 @@ export function nameOfHead({ entityId, webhookNo }: HeadKey): string {
   return `${entityId} ${webhookNo}`;
 }
 
-export type HeadMark = HeadKey & { readonly isFailing: boolean };
+/** `endpointNo` is the endpoint that the attempt went to. */
+export type HeadMark = HeadKey & { readonly endpointNo: number; readonly isFailing: boolean };
 
 const markText = (dialect: Dialect) =>
   textByRows(
-    (rows) => `with marks (entity_id, webhook_no, since_ms) as
-        (values ${valuesList(rows, 3, 0, [dialect.uuid, 'bigint', 'bigint'])})
+    (rows) => `with marks (entity_id, webhook_no, endpoint_no, since_ms) as
+        (values ${valuesList(rows, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
       update queue_heads set failing_since_ms = marks.since_ms
       from marks where queue_heads.entity_id = marks.entity_id and queue_heads.webhook_no = marks.webhook_no
+        and queue_heads.endpoint_no = marks.endpoint_no
         and (queue_heads.failing_since_ms is null) <> (marks.since_ms is null)${dialect.ofEntity('queue_heads')}`,
   );
 const markTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /**
- * Marks since when a webhook has had only failures. Each head is written at most once, and only if the mark changes.
+ * Marks since when a webhook has had only failures. Each head is written at most once, and only if the mark changes. An attempt
+ * at a URL from which the webhook has moved since says nothing about the new one.
  */
 export async function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
   const { dialect } = db;
@@ -247,9 +250,10 @@ export async function markHeads(db: Database, marks: readonly HeadMark[]): Promi
     await db.transaction(async (queries) => {
       const nowMs = await planForClaims(queries, dialect);
       for (const chunk of chunks(some.toSorted(byHeadKey))) {
-        const values = chunk.flatMap(({ entityId, webhookNo, isFailing }): SqlValue[] => [
+        const values = chunk.flatMap(({ entityId, webhookNo, endpointNo, isFailing }): SqlValue[] => [
           entityKey(dialect, entityId),
           webhookNo,
+          endpointNo,
           isFailing ? nowMs : null,
         ]);
         await queries.run(text(chunk.length), values);

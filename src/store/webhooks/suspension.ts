@@ -3,6 +3,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { entityKey } from '../database/sql.ts';
 import { queueSuspendedAlert } from '../deliveries/alerts.ts';
+import type { Claimed } from '../deliveries/claim/claimed.ts';
 import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { forgetFailures } from './health.ts';
@@ -39,9 +40,12 @@ async function readTarget(
   };
 }
 
+/** The attempt that is the reason for a suspension. */
+type Attempt = Pick<Claimed, 'generation' | 'postUrl'>;
+
 /**
- * Returns false when the webhook is gone or was suspended already, or resumed after the attempt that is the reason was
- * claimed: the generation of its queue tells. Its deliveries are held from the commit on.
+ * Returns false when the webhook is gone or was suspended already, or when the attempt no longer says anything about it: it was
+ * for another URL, or claimed before a resume. The webhook's deliveries are held from the commit on.
  */
 export function suspendWebhook(
   db: Database,
@@ -49,13 +53,13 @@ export function suspendWebhook(
   webhookId: string,
   reason: SuspendReason,
   change: Change,
-  generation = Number.POSITIVE_INFINITY,
+  attempt: Attempt | null = null,
 ): Promise<boolean> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const target = await readTarget(queries, entityId, webhookId);
     if (target === null || target.reason !== null) return false;
-    if (generation < (await readGeneration(queries, db.dialect, target))) return false;
+    if (attempt !== null && (await isOutdated(queries, db.dialect, target, attempt))) return false;
     await queries.run('update webhooks set suspended_at = $3, suspended_reason = $4 where entity_id = $1 and id = $2', [
       entityId,
       webhookId,
@@ -68,6 +72,15 @@ export function suspendWebhook(
     await recordChange(queries, entityId, change, { action: 'webhook.suspended', target: webhookId, after });
     return true;
   });
+}
+
+async function isOutdated(
+  queries: Queries,
+  dialect: Dialect,
+  target: HeadTarget,
+  { generation, postUrl }: Attempt,
+): Promise<boolean> {
+  return postUrl !== target.postUrl || generation < (await readGeneration(queries, dialect, target));
 }
 
 async function readGeneration(

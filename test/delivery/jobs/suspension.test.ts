@@ -9,7 +9,9 @@ import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
 import { RETRACTIONS_FROM } from '../../../src/store/deliveries/retraction-heads.ts';
+import { moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,
   acceptMany,
@@ -187,6 +189,19 @@ onSuiteEngine('the suspension monitor', (store) => {
     await note(record(claimed, GONE));
     expect(await state()).toMatchObject({ suspended_reason: null });
     expect(await statuses(store.db, entityId)).toEqual(['pending']);
+    await note(record(await reclaim(), GONE));
+    expect(await state()).toMatchObject({ suspended_reason: 'gone' });
+  });
+
+  test('neither suspends nor marks a webhook for an attempt at a URL from which it was moved', async () => {
+    const { entityId, webhookId, claimed, reclaim, note, state } = await begin();
+    const moveTo = (postUrl: string) => moveWebhook(store.db, entityId, webhookId, postUrl, () => true, TEST_CHANGE);
+    await moveTo('https://new.example.com/hook');
+    await note(record(claimed, DOWN));
+    expect(await state()).toEqual({ suspended_reason: null, failing_since_ms: null });
+    await note(record(claimed, GONE));
+    expect(await state()).toMatchObject({ suspended_reason: null });
+    await moveTo(HOOK);
     await note(record(await reclaim(), GONE));
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
   });

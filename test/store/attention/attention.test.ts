@@ -32,12 +32,14 @@ onSuiteEngine('entities by urgency', (store) => {
     (await list({ search: id })).entities.find((entity) => entity.entityId === id);
   const idOf = (event: string) => webhooks.find((webhook) => webhook.event === event)?.webhookId ?? '';
   const fail = async (event: string) => {
-    const sql = 'select webhook_no from queue_heads where entity_id = $1 and webhook_id = $2 and webhook_no > 0';
-    const head = await store.db.get<{ webhook_no: SqlInteger }>(sql, [
+    const sql =
+      'select webhook_no, endpoint_no from queue_heads where entity_id = $1 and webhook_id = $2 and webhook_no > 0';
+    const head = await store.db.get<{ webhook_no: SqlInteger; endpoint_no: SqlInteger }>(sql, [
       entityKey(store.db.dialect, entityId),
       idOf(event),
     ]);
-    await markHeads(store.db, [{ entityId, webhookNo: Number(head?.webhook_no), isFailing: true }]);
+    const [webhookNo, endpointNo] = [Number(head?.webhook_no), Number(head?.endpoint_no)];
+    await markHeads(store.db, [{ entityId, webhookNo, endpointNo, isFailing: true }]);
   };
   const CALM = {
     failingEndpoints: 0,

@@ -53,7 +53,7 @@ async function live(db: Database): Promise<string> {
   await record(db, attemptThat('delivered', first), attemptThat('retried', second, 0));
   for (const delivery of await claim(db, entityId)) await record(db, attemptThat('failed', delivery));
   await redeliver(db, entityId, first.deliveryId);
-  await markHeads(db, [{ entityId, webhookNo: first.webhookNo, isFailing: true }]);
+  await markHeads(db, [{ ...first, isFailing: true }]);
   const entity = entityKey(db.dialect, entityId);
   const inADay = Date.now() + 24 * HOUR_MS;
   await db.transaction((queries) =>

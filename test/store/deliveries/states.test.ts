@@ -18,12 +18,14 @@ import {
   addReceiver,
   claim,
   completeAll,
+  HOOK,
   newEvent,
   newReceiver,
   readDeliveries,
   respondedWith,
   statuses,
 } from '../../support/deliveries.ts';
+import { endpointNoOf } from '../../support/endpoints.ts';
 import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 
@@ -338,7 +340,8 @@ onEveryEngine('since when a webhook fails', (store) => {
       'select created_seq from webhooks where entity_id = $1 and id = $2',
       [entityId, webhookId],
     )) ?? { created_seq: 0 };
-    const head = { entityId, webhookNo: Number(created_seq) };
+    const endpointNo = await endpointNoOf(store.db, entityId, HOOK);
+    const head = { entityId, webhookNo: Number(created_seq), endpointNo };
     const mark = (isFailing: boolean) => markHeads(store.db, [{ ...head, isFailing }]);
     const failingSince = async () => {
       await acceptMany(store.db, entityId, 1);

@@ -35,10 +35,12 @@ onSuiteEngine('an endpoint that keeps failing', (store) => {
     store.db.transaction((queries) => queries.run(sql, [entityKey(store.db.dialect, entityId), ...values]));
   const idOf = (event: string) => webhooks.find((webhook) => webhook.event === event)?.webhookId ?? '';
   const mark = async (event: string, isFailing: boolean) => {
-    const sql = 'select webhook_no from queue_heads where entity_id = $1 and webhook_id = $2 and webhook_no > 0';
+    const sql =
+      'select webhook_no, endpoint_no from queue_heads where entity_id = $1 and webhook_id = $2 and webhook_no > 0';
     const key = [entityKey(store.db.dialect, entityId), idOf(event)];
-    const head = await store.db.get<{ webhook_no: SqlInteger }>(sql, key);
-    await markHeads(store.db, [{ entityId, webhookNo: Number(head?.webhook_no), isFailing }]);
+    const head = await store.db.get<{ webhook_no: SqlInteger; endpoint_no: SqlInteger }>(sql, key);
+    const [webhookNo, endpointNo] = [Number(head?.webhook_no), Number(head?.endpoint_no)];
+    await markHeads(store.db, [{ entityId, webhookNo, endpointNo, isFailing }]);
   };
   /** As if all that is known of failures were older by so much. */
   const letPass = async (ms: number) => {
