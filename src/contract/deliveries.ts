@@ -24,7 +24,10 @@ const deliveryFields = {
   webhookId: z.string().meta({ description: 'Webhook that the event is delivered to.' }),
   event: z.string().meta({ description: 'Event kind.' }),
   networkId: z.int().meta({ description: 'Network of the event.' }),
-  postUrl: z.string().meta({ description: 'URL of the last attempt, or of the first one before it is made.' }),
+  postUrl: z.string().meta({
+    description:
+      'URL of the last attempt, or of the first one before it is made. If a redelivery fails, the URL that acknowledged the delivery.',
+  }),
   status: z.enum(DELIVERY_STATUSES).meta({ description: 'Current state of the delivery.' }),
   attempts: count.meta({ description: 'Number of attempts so far.' }),
   dateCreated: date('When the event was accepted'),

@@ -19,7 +19,7 @@ function columnsOf(
     id: uuid(`${table}.id`),
     webhookNo: integer(`${table}.webhook_no`),
     endpointNo: integer(`${table}.endpoint_no`),
-    /** The endpoint of the last attempt, if it differs from `endpointNo`. */
+    /** The endpoint of the last attempt, or the one that acknowledged the delivery, if it differs from `endpointNo`. */
     sentToNo: nullable(integer(`${table}.sent_to_no`)),
     sequence: nullable(integer(`${table}.sequence`)),
     supersededBy: nullable(uuid(`${table}.superseded_by`)),

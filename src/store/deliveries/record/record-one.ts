@@ -56,6 +56,14 @@ function completedStatus({ delivery, outcome, next }: AttemptRecord, before: Sta
   return delivery.kind !== 'redelivery' && next.delayMs === null ? 'failed' : null;
 }
 
+/** The parameter is the endpoint of the attempt; null keeps the endpoint that the delivery has. */
+const sentTo = (parameter: string) => `nullif(coalesce(${parameter}, sent_to_no, endpoint_no), endpoint_no)`;
+
+/** A delivery stays with the endpoint that has acknowledged it, if its redelivery to the next URL of its webhook fails. */
+function endpointOf({ delivery, outcome }: AttemptRecord, before: Status | null): number | null {
+  return before === 'delivered' && !isSuccess(outcome) ? null : delivery.endpointNo;
+}
+
 async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | null, status: Status): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const { delivery, outcome, startedAtMs } = attempt;
@@ -63,13 +71,13 @@ async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | n
   const answered = outcome.kind === 'response' ? outcome : null;
   await queries.run(
     `insert into deliveries (${RECORD_COLUMNS}, superseded_by)
-     select entity_id, id, webhook_no, endpoint_no, nullif($3, endpoint_no), created_at_ms, coalesce(ended_at_ms, $5),
+     select entity_id, id, webhook_no, endpoint_no, ${sentTo('$3')}, created_at_ms, coalesce(ended_at_ms, $5),
        $6, sequence, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10,
        ${status === 'superseded' ? 'superseded_by' : 'null'}
      from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
     [
       ...deliveryKey(dialect, delivery),
-      delivery.endpointNo,
+      endpointOf(attempt, before),
       STATUS_CODES[status],
       status === 'delivered' ? nowMs : null,
       isOnly ? startedAtMs : null,
@@ -104,14 +112,14 @@ async function keepInQueue(
   const dueMs = redeliver > 0 ? nowMs : Math.max(scheduledMs, nowMs);
   await queries.run(
     `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,
-       sent_to_no = nullif($5, endpoint_no), generation = $6, due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
+       sent_to_no = ${sentTo('$5')}, generation = $6, due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
        order_key = ${complete === null ? 'order_key' : KEY_OF_PAYMENT}, ended_at_ms = coalesce(ended_at_ms, $12)
      where entity_id = $1 and id = $2`,
     [
       ...deliveryKey(dialect, delivery),
       next.steps,
       redeliver,
-      delivery.endpointNo,
+      endpointOf(attempt, before),
       delivery.generation,
       dueMs,
       complete === null && redeliver > 0 ? scheduledMs : null,

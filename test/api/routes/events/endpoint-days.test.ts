@@ -5,7 +5,9 @@ import type { DestinationKey } from '../../../../src/domain/post-url.ts';
 import { destinationKey } from '../../../../src/domain/post-url.ts';
 import { claimDeliveries } from '../../../../src/store/deliveries/claim/claim.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
-import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
+import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
+import { moveWebhook } from '../../../../src/store/webhooks/change.ts';
+import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { newStoredNetwork } from '../../../support/chain/stored-network.ts';
 import { addReceiver, completeAll, LATE_ON_1, respondedWith } from '../../../support/deliveries.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
@@ -41,6 +43,11 @@ onSuiteEngine('the reconciliation of an endpoint', (store) => {
     const response = await call(testApp(store.db), of, `${API}/endpoints?postUrl=${encodeURIComponent(postUrl)}`);
     const { endpoints } = (await response.json()) as { endpoints: { endpointId: string; postUrl: string }[] };
     return endpoints.find((endpoint) => endpoint.postUrl === postUrl)?.endpointId ?? '';
+  }
+
+  async function listed(): Promise<{ deliveryId: string; postUrl: string }[]> {
+    const response = await call(testApp(store.db), tenant, `${API}/deliveries`);
+    return ((await response.json()) as { deliveries: { deliveryId: string; postUrl: string }[] }).deliveries;
   }
 
   async function publish(eventId: string, event = 'LatePayment'): Promise<BookEntry> {
@@ -104,6 +111,23 @@ onSuiteEngine('the reconciliation of an endpoint', (store) => {
     expect(await books().compare({ day, endpointId: after }, [second])).toMatchObject({ agrees: true });
     // Its last webhook is gone, and retention keeps its deliveries.
     expect(await books().compare({ day, endpointId: before }, [first])).toMatchObject({ agrees: true });
+  });
+
+  test('keeps what it acknowledged if a redelivery to the next URL of its webhook fails', async () => {
+    const { db } = store;
+    const webhookId = await addReceiver(db, tenant.entityId, UP);
+    await addReceiver(db, tenant.entityId, DOWN);
+    const [before, day] = [await endpointOf(UP), today()];
+    const own = await publish('one');
+    await complete(UP, 'delivered');
+    const next = 'https://new.example.com/hook';
+    await moveWebhook(db, tenant.entityId, webhookId, next, () => true, TEST_CHANGE);
+    const after = await endpointOf(next);
+    const delivery = (await listed()).find(({ postUrl }) => postUrl === UP);
+    await redeliver(db, tenant.entityId, delivery?.deliveryId ?? '');
+    await complete(next, 'failed');
+    expect(await books().get({ day, endpointId: after })).toMatchObject({ acknowledged: 0 });
+    expect(await books().compare({ day, endpointId: before }, [own])).toMatchObject({ agrees: true });
   });
 
   test('waits for an event that a task will deliver to it, unless its filter leaves the event out', async () => {

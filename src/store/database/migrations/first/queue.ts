@@ -54,9 +54,9 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // claim unsent clears it. `is_shown` is 1 once the feed of the endpoint has shown the delivery before an attempt, and
     // stays: the return of a claim must not clear it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
-    // attempt if the webhook has moved since. `recorded` is the status of a completed delivery that is sent again, and
-    // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `superseded_by` is the number of
-    // an event.
+    // attempt if the webhook has moved since, or the one that acknowledged the delivery. `recorded` is the status of a
+    // completed delivery that is sent again, and `scheduled_ms` when the schedule continues after a redelivery of a waiting
+    // delivery. `superseded_by` is the number of an event.
     `create table queue (
       entity_id ${uuid} not null,
       id ${uuid} not null,
