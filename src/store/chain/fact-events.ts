@@ -19,10 +19,12 @@ import {
   uuid,
   valuesList,
 } from '../database/sql.ts';
+import { CountChanges } from '../deliveries/counts/counts.ts';
 import { wakeHeads } from '../deliveries/heads.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
 import type { NewEvent } from '../events/acceptance.ts';
 import { startEventTask } from '../events/fan-out-task.ts';
+import { supersedeAtRelease } from '../events/order.ts';
 import { endOutdated, outdateRetractions } from '../events/retraction/outdate.ts';
 import { invoiceEventId, isInvoiceSubject } from './invoices/payload.ts';
 import { factEventId } from './publish/fact-payload.ts';
@@ -260,7 +262,8 @@ async function release(
   held: WaitingEvent & { readonly heldNo: SqlUuid },
   firstDelayMs: number,
 ): Promise<void> {
-  const { entityId, factId, revision, event, finality, heldNo, agreementId, seenRevision, ruleAmount } = held;
+  const { entityId, factId, revision, event, finality, heldNo, agreementId, transferId, seenRevision, ruleAmount } =
+    held;
   const entity = entityKey(dialect, entityId);
   const stored = await heldColumns.get(
     queries,
@@ -277,11 +280,17 @@ async function release(
   const pending = 'select 1 as found from tasks where entity_id = $1 and subject = $2';
   if ((await queries.get(pending, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
   const nowMs = await readNowMs(queries, dialect);
+  const eventNo = dialect.hexOf(heldNo);
+  const changes = new CountChanges(dialect, 'acceptance');
   const outdated = await outdateRetractions(queries, dialect, held, heldNo);
-  await wakeHeads(queries, dialect, await endOutdated(queries, dialect, outdated, [], nowMs));
+  const released = { event: { entityId, event, agreementId, transferId }, eventNo };
+  const promoted = await supersedeAtRelease(queries, dialect, released, { changes, nowMs });
+  promoted.push(...(await endOutdated(queries, dialect, outdated, [], nowMs)));
+  await wakeHeads(queries, dialect, promoted);
+  await changes.write(queries);
   const task = {
     event: { entityId, agreementId, factKey: factId, finality, seenRevision, ruleAmount },
-    eventNo: dialect.hexOf(heldNo),
+    eventNo,
     round: roundOf(held),
     dueMs: nowMs + firstDelayMs,
     made: stored.deliveries,

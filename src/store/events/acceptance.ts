@@ -141,13 +141,22 @@ export function hasSubject({ agreementId = null, transferId = null, factKey = nu
   return agreementId !== null || transferId !== null || factKey !== null;
 }
 
+/** The part of an event that its role follows from. */
+export type EventWithRole = Pick<
+  NewEvent,
+  'entityId' | 'event' | 'agreementId' | 'transferId' | 'invoiceState' | 'heldFor'
+>;
+
+/** A held event supersedes others when it is released: its transaction may never be in a block. */
 export function roleOfEvent({
   event,
   agreementId = null,
   transferId = null,
   invoiceState = null,
-}: NewEvent): Role | null {
-  return roleOf(event, { agreementId, transferId }, invoiceState);
+  heldFor = null,
+}: EventWithRole): Role | null {
+  const role = roleOf(event, { agreementId, transferId }, invoiceState);
+  return heldFor !== null && role?.kind === 'supersedes' ? null : role;
 }
 
 export type AcceptancePlan = {

@@ -6,6 +6,7 @@ import {
   type OrderKey,
   orderKeyOf,
   type Place,
+  type Promotion,
   type Subjects,
   subjectsOf,
 } from '../deliveries/order/order-keys.ts';
@@ -13,6 +14,7 @@ import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/
 import { webhookCountTable } from '../tables.ts';
 import {
   type AcceptanceRun,
+  type EventWithRole,
   hasSubject,
   type Incoming,
   type Order,
@@ -81,7 +83,11 @@ const wantedColumns = webhookCountTable.pick(['entityId', 'event']);
  * Payments are noted only if the entity has a webhook for reminders. For all other entities, the row of a payment would
  * never be read.
  */
-async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Incoming[]): Promise<RoleOfEvent[]> {
+async function findRoles(
+  queries: Queries,
+  dialect: Dialect,
+  fresh: readonly { readonly event: EventWithRole; readonly eventNo: string }[],
+): Promise<RoleOfEvent[]> {
   const found = fresh.flatMap(({ event, eventNo }) => {
     const role = roleOfEvent(event);
     return role === null ? [] : { entityId: event.entityId, entity: entityKey(dialect, event.entityId), eventNo, role };
@@ -101,6 +107,19 @@ async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Inc
   return found.filter(({ entityId, role }) => {
     return role.kind === 'superseded' || isWanted.has(`${entityId} ${role.superseded}`);
   });
+}
+
+/** Ends the deliveries that a held event supersedes. Returns the deliveries that have their turn now. */
+export async function supersedeAtRelease(
+  queries: Queries,
+  dialect: Dialect,
+  released: { readonly event: EventWithRole; readonly eventNo: string },
+  { changes, nowMs }: { readonly changes: CountChanges; readonly nowMs: number },
+): Promise<Promotion[]> {
+  const roles = (await findRoles(queries, dialect, [released])).filter(({ role }) => role.kind === 'supersedes');
+  if (roles.length === 0) return [];
+  const { waiting } = await lockSubjects(queries, dialect, roles);
+  return waiting.length === 0 ? [] : supersedeWaiting(queries, dialect, waiting, { keys: [], changes, nowMs });
 }
 
 async function markSuperseded(

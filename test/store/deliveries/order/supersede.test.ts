@@ -15,6 +15,7 @@ import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../../src/store/events/accept.ts';
 import { readEvent } from '../../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
+import { newStoredNetwork } from '../../../support/chain/stored-network.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
@@ -68,6 +69,30 @@ onSuiteEngine('supersession', (store) => {
     expect(await accept(store.db, reminder)).toEqual([{ ...expected, repeated: true }]);
     expect(await accept(store.db, about(entityId, 'LatePayment', 'b'))).toMatchObject([{ deliveries: 1 }]);
     expect((await readNumbers(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([1]);
+  });
+
+  test('a held payment ends the reminders once its transaction has the finality of a webhook, and none before', async () => {
+    const { networkId, tenant, chain, follow, followBlocks, tell } = await newStoredNetwork(store.db);
+    const { entityId } = tenant;
+    await register(store.db, entityId, HOOK, [{ networkId, event: 'LatePayment' }]);
+    const aboutHere = (event: string) => ({ ...about(entityId, event, 'a'), agreementId: null, networkId });
+    const transaction = chain.transaction();
+    const [first, second, third] = [aboutHere('LatePayment'), aboutHere('LatePayment'), aboutHere('LatePayment')];
+    await accept(store.db, first);
+    const payment = { ...aboutHere('TransferProcessed'), heldFor: transaction.hash };
+    await accept(store.db, payment);
+    expect(await accept(store.db, second)).toMatchObject([{ deliveries: 1, supersededBy: null }]);
+    await follow(2);
+    chain.mine([transaction]);
+    await follow(1);
+    await tell();
+    expect(await statuses(store.db, entityId)).toEqual(['pending', 'pending']);
+    await followBlocks(4);
+    await tell();
+    await runTasks(store.db);
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending', 'superseded']);
+    expect(await accept(store.db, third)).toMatchObject([{ deliveries: 0, supersededBy: payment.eventId }]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('notes no payment of an entity without a webhook for reminders', async () => {
