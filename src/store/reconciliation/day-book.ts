@@ -1,6 +1,6 @@
 import type { ReconciledEvent, Reconciliation } from '../../contract/events/reconciliation.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { firstHexAt } from '../../domain/ids.ts';
+import { deliveryHex, firstHexAt } from '../../domain/ids.ts';
 import {
   bookLine,
   canonicalAmount,
@@ -40,6 +40,8 @@ export type DayScope = {
 const EVENTS_PER_STEP = 100;
 /** The lines are sorted in memory. */
 const MAX_EVENTS = 200_000;
+/** The number in the id of a delivery of Paybell's own. */
+const OWN_NO = 1;
 /** Limit on the combinations of network, event kind and token. More combinations than these would be no useful sums. */
 const MAX_TOTALS = 1_000;
 
@@ -103,10 +105,11 @@ async function* stepsOf(db: Database, scope: DayScope, afterNo: string | null): 
   for (;;) {
     const step = await longReadsOf(db, entityId).snapshot(async (queries) => {
       const rows = await readEvents(queries, db, scope, entity, after);
+      const events = await withoutOwn(queries, db, entity, rows);
       const webhooks =
         endpointNo === undefined ? undefined : await readEndpointWebhooks(queries, db, entityId, endpointNo);
-      const progress = await readProgress(queries, db, scope, rows, webhooks);
-      const own = endpointNo === undefined ? rows : rows.filter(({ no }) => progress.has(dialect.hexOf(no)));
+      const progress = await readProgress(queries, db, scope, events, webhooks);
+      const own = endpointNo === undefined ? events : events.filter(({ no }) => progress.has(dialect.hexOf(no)));
       const final = await readFinal(queries, db, entityId, own);
       return { rows, entries: own.map((row) => entryOf(row, dialect.hexOf(row.no), progress, final)) };
     });
@@ -138,6 +141,27 @@ function readEvents(
   if (events !== undefined) where.push(`event in ${parameters.list(events)}`);
   const sql = `select ${eventColumns.list} from events where ${where.join(' and ')} order by no limit ${EVENTS_PER_STEP}`;
   return eventColumns.all(queries, sql, parameters.values);
+}
+
+const ownColumns = new Columns({ id: uuid('id') });
+
+/** Leaves out Paybell's own events: test requests, whose amounts are made up, and alerts. Each has one delivery, by a fixed number. */
+async function withoutOwn(
+  queries: Queries,
+  { dialect: { bindUuid, hexOf } }: Database,
+  entity: SqlUuid,
+  rows: readonly EventRow[],
+): Promise<readonly EventRow[]> {
+  if (rows.length === 0) return rows;
+  const idOf = ({ no }: EventRow) => deliveryHex(hexOf(no), OWN_NO);
+  const which = `entity_id = $1 and id in ${valuesList(1, rows.length, 1)} and (test is not null or webhook_no < 0)`;
+  const found = await ownColumns.all(
+    queries,
+    `select ${ownColumns.list} from deliveries where ${which} union all select ${ownColumns.list} from queue where ${which}`,
+    [entity, ...rows.map((row) => bindUuid(idOf(row)))],
+  );
+  const own = new Set(found.map(({ id }) => hexOf(id)));
+  return rows.filter((row) => !own.has(idOf(row)));
 }
 
 /** The numbers of those whose payment is final. */

@@ -6,10 +6,13 @@ import { reconciliationSchema } from '../../../../src/contract/events/reconcilia
 import { firstHexAt } from '../../../../src/domain/ids.ts';
 import { bookLine } from '../../../../src/domain/reconciliation/book.ts';
 import { entityKey } from '../../../../src/store/database/sql.ts';
-import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
-import { addReceiver, completeAll, HOOK } from '../../../support/deliveries.ts';
+import { setNoticeUrl } from '../../../../src/store/deliveries/alerts.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
+import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
+import { addReceiver, completeAll, HOOK, respondedWith } from '../../../support/deliveries.ts';
 import { expectProblem } from '../../../support/problems.ts';
 import { onSuiteEngine } from '../../../support/stores.ts';
+import { recordTestOf } from '../../../support/test-requests.ts';
 
 const PATH = '/api/v1/crypto/reconciliation';
 const DAY_MS = 86_400_000;
@@ -18,6 +21,7 @@ const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 onSuiteEngine('the reconciliation of a day', (store) => {
   let tenant: Tenant;
   let app: App;
+  let webhookId: string;
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   let today: string;
 
@@ -28,7 +32,7 @@ onSuiteEngine('the reconciliation of a day', (store) => {
     const leftMs = DAY_MS - (Date.now() % DAY_MS);
     if (leftMs < 60_000) await Bun.sleep(leftMs);
     today = dayOf(Date.now());
-    await addReceiver(store.db, tenant.entityId, HOOK);
+    webhookId = await addReceiver(store.db, tenant.entityId, HOOK);
   });
 
   async function publish(count: number, fields: Record<string, unknown> = {}, prefix = 'pay'): Promise<BookEntry[]> {
@@ -61,6 +65,18 @@ onSuiteEngine('the reconciliation of a day', (store) => {
         fetch: (url, init) => call(app, tenant, url.slice('http://paybell.test'.length), { ...(init as object) }),
       }),
     );
+
+  test('has neither test requests, whose amounts are made up, nor alerts', async () => {
+    const { db } = store;
+    const entries = await publish(1);
+    await completeAll(db, tenant.entityId, 'delivered');
+    const before = await read();
+    await recordTestOf(db, tenant.entityId, webhookId, respondedWith(200));
+    await setNoticeUrl(db, tenant.entityId, 'https://alerts.example.com/', TEST_CHANGE);
+    await suspendWebhook(db, tenant.entityId, webhookId, 'gone', TEST_CHANGE);
+    expect(await read()).toEqual(before);
+    expect(await client().compare({ day: today }, entries)).toMatchObject({ agrees: true, differences: [] });
+  });
 
   test('sums up by network, kind and token, in exact decimals', async () => {
     await publish(3);
