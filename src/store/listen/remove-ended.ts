@@ -16,7 +16,8 @@ const ROWS_PER_STEP = 500;
 const entityColumn = new Columns({ entity: uuid('entity_id') });
 
 export async function endReaderlessSessions(db: Database, signal: AbortSignal): Promise<void> {
-  const nowMs = await readNowMs(db, db.dialect);
+  // After a step forward of the clock, a reader has the time to say again that it is there.
+  const nowMs = db.dialect.leaseClock.endedBy(await readNowMs(db, db.dialect));
   // A session goes after its requests: without sessions there is nothing else to look for.
   for (const { entity } of await findEntities(db)) {
     if (signal.aborted) return;

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
+import { LeaseClock } from '../../../src/store/database/lease-clock.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { MAX_WAITING_REQUESTS } from '../../../src/store/listen/queue-events.ts';
 import { endReaderlessSessions } from '../../../src/store/listen/remove-ended.ts';
@@ -19,9 +20,9 @@ import { randomBytes } from '../../../src/store/new-id.ts';
 import { SecretBox } from '../../../src/store/tenants/secret-box.ts';
 import { rekeySecrets } from '../../../src/store/tenants/secrets.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
-import { accept, addReceiver, newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
+import { accept, addReceiver, databaseNowMs, newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -237,6 +238,19 @@ onSuiteEngine('listen sessions', (store: TestStore) => {
     expect(await rowsOf('listen_requests', read.session)).toBe(600);
     await accept(store.db, newEvent(entityId));
     expect(await rowsOf('listen_requests', read.session)).toBe(601);
+  });
+
+  test('stay for their reader when the clock is set forward', async () => {
+    const entityId = await newEntity(store.db);
+    const { session } = await open(entityId);
+    await connect(session);
+    const { dialect } = store.db;
+    const leaseClock = new LeaseClock();
+    leaseClock.guard(LEASE_MS);
+    leaseClock.note(await databaseNowMs(store.db));
+    const nowMs = `(${dialect.nowMs} + 3600000)`;
+    await endReaderlessSessions(alteredStore(store.db, { dialect: { ...dialect, leaseClock, nowMs } }), NEVER);
+    expect(await sessionExists(store.db, session)).toBeTrue();
   });
 
   test('do not renew for a reader that is not the newest', async () => {
