@@ -1,3 +1,4 @@
+import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import type { InvoiceState } from '../../domain/chain/invoices/invoice-state.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
@@ -26,6 +27,7 @@ import type { NewEvent } from '../events/acceptance.ts';
 import { startEventTask } from '../events/fan-out-task.ts';
 import { supersedeAtRelease } from '../events/order.ts';
 import { endOutdated, outdateRetractions } from '../events/retraction/outdate.ts';
+import { queueEvents } from '../listen/queue-events.ts';
 import { invoiceEventId, isInvoiceSubject } from './invoices/payload.ts';
 import { factEventId } from './publish/fact-payload.ts';
 
@@ -241,7 +243,11 @@ function keyOf({ entityId, factId, revision, event, finality }: WaitingEvent): S
   return [entityId, factId, revision, event, finality];
 }
 
-const heldColumns = new Columns({ deliveries: integer('deliveries') });
+const heldColumns = new Columns({
+  deliveries: integer('deliveries'),
+  networkId: integer('network_id'),
+  body: text('body'),
+});
 
 /** A payment that returns is released again, with new deliveries. */
 function roundOf({ revision }: WaitingEvent): number {
@@ -300,4 +306,8 @@ async function release(
   await startEventTask(queries, dialect, { kind: 'release', ...task });
   const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
   if (noted === 0) throw new FactUndoneError();
+  // Sessions take an event at the default finality of its kind (`wanted.ts`).
+  if (finality !== finalityText(defaultFinality(event))) return;
+  const { networkId, body } = stored;
+  await queueEvents(queries, dialect, [{ event: { entityId, event, networkId, body }, eventNo }], nowMs);
 }

@@ -3,7 +3,7 @@ import { deliveryHex } from '../../domain/ids.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, chunks, entityKey, readInteger, text, uuid, valuesList } from '../database/sql.ts';
-import type { AcceptanceRun, Incoming, NewEvent } from '../events/acceptance.ts';
+import type { AcceptanceRun, NewEvent } from '../events/acceptance.ts';
 import { eventNumbers } from '../new-id.ts';
 import type { Wanted } from './sessions.ts';
 
@@ -11,7 +11,7 @@ import type { Wanted } from './sessions.ts';
 
 export const MAX_WAITING_REQUESTS = 1_000;
 
-type Matcher = { readonly bytes: number; readonly wants: (event: NewEvent, payload: Payload) => boolean };
+type Matcher = { readonly bytes: number; readonly wants: (event: Listened['event'], payload: Payload) => boolean };
 
 /** By session, which wants the same events all its life. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
@@ -20,11 +20,31 @@ const kept = new BoundedMap<string, Matcher>(MAX_KEPT_BYTES, { weigh: ({ bytes }
 const sessionColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id'), entityId: text('entity') });
 type Session = { readonly entity: SqlUuid; readonly id: SqlUuid; readonly entityId: string };
 
-/** After all other statements of the acceptance, because it holds the locks of the sessions up to the commit. */
+/** An event as sessions take it. */
+type Listened = {
+  readonly event: Pick<NewEvent, 'entityId' | 'event' | 'networkId' | 'body'>;
+  readonly eventNo: string;
+};
+
+/**
+ * After all other statements of the acceptance, because it holds the locks of the sessions up to the commit. A held event comes
+ * with its release.
+ */
 export async function queueForSessions({ queries, dialect, isListened, order, group }: AcceptanceRun): Promise<void> {
   if (!isListened) return;
-  const { nowMs } = group;
-  const incoming = order.accepted.filter(({ eventNo }) => !order.supersededBy.has(eventNo));
+  const incoming = order.accepted.filter(
+    ({ event, eventNo }) => event.heldFor == null && !order.supersededBy.has(eventNo),
+  );
+  await queueEvents(queries, dialect, incoming, group.nowMs);
+}
+
+/** After all other statements of the transaction. */
+export async function queueEvents(
+  queries: Queries,
+  dialect: Dialect,
+  incoming: readonly Listened[],
+  nowMs: number,
+): Promise<void> {
   const payloads = incoming.map((one) => ({ one, payload: new Payload(one.event.body) }));
   for (const session of await lockSessions(queries, dialect, incoming)) {
     const matcher = await matcherOf(queries, dialect, session);
@@ -42,7 +62,7 @@ export async function queueForSessions({ queries, dialect, isListened, order, gr
   }
 }
 
-async function lockSessions(queries: Queries, dialect: Dialect, incoming: readonly Incoming[]): Promise<Session[]> {
+async function lockSessions(queries: Queries, dialect: Dialect, incoming: readonly Listened[]): Promise<Session[]> {
   const sessions: Session[] = [];
   // In one order everywhere, so that two instances do not wait for each other.
   const entityIds = [...new Set(incoming.map(({ event }) => event.entityId))].sort();
@@ -75,7 +95,7 @@ async function matcherOf(queries: Queries, { hexOf }: Dialect, { entity, id }: S
 function toMatcher(stored: string): Matcher {
   const { events = null, networkIds = null, filter = null } = JSON.parse(stored) as Partial<Wanted>;
   const compiled: CompiledFilter | null = filter === null ? null : compileFilter(filter);
-  const wants = ({ event, networkId }: NewEvent, payload: Payload) =>
+  const wants = ({ event, networkId }: Listened['event'], payload: Payload) =>
     (events === null || events.includes(event)) &&
     (networkIds === null || networkIds.includes(networkId)) &&
     (compiled === null || payload.matches(compiled));

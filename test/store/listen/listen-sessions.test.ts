@@ -20,6 +20,7 @@ import { randomBytes } from '../../../src/store/new-id.ts';
 import { SecretBox } from '../../../src/store/tenants/secret-box.ts';
 import { rekeySecrets } from '../../../src/store/tenants/secrets.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
+import { newStoredNetwork } from '../../support/chain/stored-network.ts';
 import { accept, addReceiver, databaseNowMs, newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
@@ -102,6 +103,26 @@ onSuiteEngine('listen sessions', (store: TestStore) => {
     const reader = await connect(session);
     expect((await take(session, reader)).map(({ eventId }) => eventId)).toEqual([event.eventId ?? '']);
     expect(await readDropped(store.db, session, reader)).toBe(0);
+  });
+
+  test('take a held event once its transaction has the default finality, and not before', async () => {
+    const { networkId, tenant, chain, follow, tell } = await newStoredNetwork(store.db);
+    const { session } = await open(tenant.entityId);
+    const reader = await connect(session);
+    const transaction = chain.transaction();
+    const held = { event: 'TransferProcessed', networkId, heldFor: transaction.hash };
+    await accept(store.db, newEvent(tenant.entityId, { ...held, eventId: 'held', body: '{"amount":"1"}' }));
+    await follow(2);
+    await tell();
+    expect(await take(session, reader)).toEqual([]);
+    chain.mine([transaction]);
+    await follow(2);
+    await tell();
+    expect(await take(session, reader)).toMatchObject([{ eventId: 'held', body: '{"amount":"1"}' }]);
+    chain.mineEmpty(5);
+    await follow(5);
+    await tell();
+    expect(await take(session, reader)).toEqual([]);
   });
 
   test('take only what their filters want', async () => {
