@@ -249,6 +249,9 @@ const heldColumns = new Columns({
   body: text('body'),
 });
 
+/** A retraction by the sender has the round 0, and stays. A retraction by the network ends when the payment returns. */
+const IS_WITHDRAWN = 'outdated_by is not null and retracted_round = 0';
+
 /** A payment that returns is released again, with new deliveries. */
 function roundOf({ revision }: WaitingEvent): number {
   return Math.min(revision, MAX_ROUND);
@@ -260,7 +263,7 @@ async function readRevision(queries: Queries, entityId: string): Promise<number>
 
 /**
  * A held event gets deliveries to the webhooks with this finality, in the round of its fact's revision. Throws
- * `TaskPending` if the event has a task, which must end first.
+ * `TaskPending` if the event has a task, which must end first. An event that its sender has retracted gets none.
  */
 async function release(
   queries: Queries,
@@ -273,7 +276,8 @@ async function release(
   const entity = entityKey(dialect, entityId);
   const stored = await heldColumns.get(
     queries,
-    `update events set outdated_by = null where entity_id = $1 and no = $2 returning ${heldColumns.list}`,
+    `update events set outdated_by = null where entity_id = $1 and no = $2 and not (${IS_WITHDRAWN})
+     returning ${heldColumns.list}`,
     [entity, heldNo],
   );
   const which = 'entity_id = $1 and fact_id = $2 and revision = $3 and event = $4 and finality = $5';

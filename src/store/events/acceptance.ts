@@ -75,6 +75,8 @@ export type Receiver = {
 /** The event that a retraction withdraws. */
 export type RetractedEvent = {
   readonly no: SqlUuid;
+  /** The round whose deliveries are retracted. */
+  readonly round: number;
   readonly event: string;
   readonly agreementId: string | null;
   readonly transferId: string | null;

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../domain/errors.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
-import { roundRange } from '../../../domain/ids.ts';
+import { MAX_ROUND, roundRange } from '../../../domain/ids.ts';
 import { readSubject, roleOf } from '../../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../../database/sql.ts';
@@ -29,7 +29,7 @@ const originalColumns = new Columns({
 export async function findRetracted(
   queries: Queries,
   dialect: Dialect,
-  { entityId, eventId, retracts, round = 0 }: NewEvent,
+  { entityId, eventId, retracts, round: given = 0 }: NewEvent,
 ): Promise<RetractedEvent | DomainError> {
   const retractedId = retracts ?? '';
   const hex = await findEventNo(queries, dialect, entityId, retractedId);
@@ -45,13 +45,21 @@ export async function findRetracted(
     return new DomainError('already_retracted', { eventId: retractedId });
   }
   const { agreementId, transferId } = JSON.parse(original.body) as Record<string, unknown>;
+  const round = given === 0 ? await readRound(queries, entityId, no) : given;
   return {
     no,
+    round,
     event: original.event,
     agreementId: readSubject(agreementId),
     transferId: readSubject(transferId),
     receivers: await countReceived(queries, dialect, entity, hex, round),
   };
+}
+
+/** The round of a held event that is or was released last; 0 for any other event. */
+async function readRound(queries: Queries, entityId: string, no: SqlUuid): Promise<number> {
+  const from = 'from facts where entity_id = $1 and event_no = $2 and event_no is not null';
+  return Math.min(await readInteger(queries, 'max(revision)', from, [entityId, no]), MAX_ROUND);
 }
 
 const OF_EVENT = 'where entity_id = $1 and id > $2 and id <= $3';
@@ -111,7 +119,7 @@ async function startRetraction(
   const agreementId = event.agreementId ?? retracted.agreementId;
   // Without a fact, the event and its retraction share a separate key.
   const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
-  const task = { event: { ...event, agreementId, factKey }, eventNo, round: event.round ?? 0, subject: retracted.no };
+  const task = { event: { ...event, agreementId, factKey }, eventNo, round: retracted.round, subject: retracted.no };
   const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, cursor: '' };
   await startEventTask(queries, dialect, { kind: 'retract', ...task, ...progress });
 }
