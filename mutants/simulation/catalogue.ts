@@ -88,7 +88,7 @@ export const SIMULATED: readonly SimulatedMutant[] = [
     name: 'release-without-round',
     what: 'releases a payment that returns in the round in which it was retracted',
     law: 'L4',
-    file: 'store/chain/fact-events.ts',
+    file: 'store/chain/held/release.ts',
     find: 'return Math.min(revision, MAX_ROUND);',
     replace: 'return Math.min(revision, MAX_ROUND, 1);',
   },
