@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
+import { PAYEE, PAYER, presetLog, sourceOf, testDecoder } from '../../support/chain/logs.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
@@ -294,6 +295,27 @@ test('a source that is deleted before its history is told takes no payment along
   store.sources = store.sources.filter(({ sourceId }) => sourceId !== TOLD.sourceId);
   await followed.catchUp();
   expect(toldBlocks(followed, younger)).toEqual(Array.from({ length: 60 }, (_each, index) => 1_021 + index));
+});
+
+test('a payment belongs to a source that no longer waits, whatever the decoder has seen of it in earlier polls', async () => {
+  const definition = { networkId: 1, preset: 'erc20', where: { to: [PAYEE] } } as const;
+  const told = { deliverHistory: true, createdHead: 1_000 };
+  const chain = new ModelChain();
+  chain.mineEmpty(1_000);
+  const nodes = [1, 2].map(() => new ModelNode(chain, { maxBlocks: 7 }).exchange);
+  const older = sourceOf(definition, { ...told, fromBlock: 1 });
+  const younger = sourceOf(definition, { ...told, fromBlock: 1_001 });
+  const { decoder } = testDecoder();
+  const followed = new FollowedChain(chain, { nodes, sources: [older, younger], startBlock: 1_001, decoder });
+  for (let block = 0; block < 60; block++) {
+    chain.mine([chain.transaction({ logs: [presetLog('erc20', [PAYER, PAYEE, 5n])] })]);
+    await followed.poll();
+  }
+  expect(progressOf(followed, older).nextBlock).toBeLessThan(1_001);
+  expect(followed.store.state.final).toBeGreaterThan(1_001);
+  followed.store.sources = followed.store.sources.filter(({ sourceId }) => sourceId !== older.sourceId);
+  await followed.catchUp();
+  expect(toldBlocks(followed, younger)).toEqual(Array.from({ length: 60 }, (_each, index) => 1_001 + index));
 });
 
 test('history that is told survives forks: what moves above it is neither lost nor told twice', async () => {

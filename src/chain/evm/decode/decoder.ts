@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import { factId } from '../../../domain/chain/fact-id.ts';
 import type { FoundFact } from '../../../domain/chain/facts.ts';
 import type { BookEntry } from '../../../store/chain/addresses/books.ts';
-import { type FollowedSource, versionsOf } from '../../../store/chain/network-store.ts';
+import { type FollowedSource, type SourceKey, versionsOf } from '../../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
 import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
 import type { CallContract } from './contract-calls.ts';
@@ -32,7 +32,7 @@ export type DecodeOptions = {
 };
 
 /** Whether the payments of this block wait for the history of the source. */
-export type Waits = (source: FollowedSource, block: number) => boolean;
+export type Waits = (source: SourceKey, block: number) => boolean;
 
 /**
  * Why the decoder skips a log of a source's contract and event. `undecodable`: the log does not match the declaration of the event.

@@ -1,5 +1,5 @@
 import type { FactChange, FoundFact } from '../../../domain/chain/facts.ts';
-import type { BackfillProgress, FollowedSource } from '../../../store/chain/network-store.ts';
+import type { BackfillProgress, FollowedSource, SourceKey } from '../../../store/chain/network-store.ts';
 import type { Waits } from '../decode/decoder.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
@@ -37,25 +37,23 @@ export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks:
 
 /**
  * Whether a live poll that began with this block leaves a block to the backfill of a source. Nothing if no source waits. Another
- * source of the entity that takes the same log does not wait with it.
+ * source of the entity that takes the same log does not wait with it. The decoder keeps sources of earlier polls, so their ids count.
  */
-export function waitsAbove({ sources }: EvmPoll, tailFrom: number): Waits | undefined {
-  if (!sources.some((source) => isBehind(source, tailFrom))) return undefined;
-  return (source, block) => isBehind(source, tailFrom) && block >= (source.nextBlock ?? source.fromBlock);
+export function waitsAbove({ sources }: Pick<EvmPoll, 'sources'>, tailFrom: number): Waits | undefined {
+  const behind = sources.filter((source) => isBehind(source, tailFrom));
+  if (behind.length === 0) return undefined;
+  const firstBlocks = new Map(behind.map((source) => [nameOf(source), source.nextBlock ?? source.fromBlock]));
+  return (source, block) => block >= (firstBlocks.get(nameOf(source)) ?? Number.POSITIVE_INFINITY);
+}
+
+function nameOf({ entityId, sourceId }: SourceKey): string {
+  return `${entityId} ${sourceId}`;
 }
 
 /** Without new payments whose turn has not come. A payment to the address of an invoice does not wait for the history of a source. */
-export function inTurn(
-  { sources }: EvmPoll,
-  changes: readonly FactChange[],
-  waits: Waits | undefined,
-): readonly FactChange[] {
+export function inTurn(changes: readonly FactChange[], waits: Waits | undefined): readonly FactChange[] {
   if (waits === undefined) return changes;
-  const isEarly = ({ entityId, sourceId, position, expected }: FoundFact) =>
-    expected === undefined &&
-    sources.some(
-      (source) => source.sourceId === sourceId && source.entityId === entityId && waits(source, position.blockNumber),
-    );
+  const isEarly = (fact: FoundFact) => fact.expected === undefined && waits(fact, fact.position.blockNumber);
   return changes.filter((change) => change.change !== 'seen' || !isEarly(change.fact));
 }
 

@@ -96,7 +96,7 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
   noteReorg(poll, tail, differences.replacedFrom);
   noteHeldAsked(poll, head.hash, receipts);
   const dated = await dateExpected(poll, node, found, differences.changes);
-  const changes = inTurn(poll, dated, waits);
+  const changes = inTurn(dated, waits);
   await writeSteps(poll, node, tail, shownBy(poll, node, inOrder([...receiptChanges, ...changes])), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
     backfilled: backfillsBelow(poll, tail.from),

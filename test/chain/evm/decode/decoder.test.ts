@@ -3,7 +3,7 @@ import { PRESET_RULES } from '../../../../src/chain/evm/decode/definition/preset
 import type { Log } from '../../../../src/chain/evm/rpc/types.ts';
 import { factId } from '../../../../src/domain/chain/fact-id.ts';
 import type { SourceDefinition } from '../../../../src/domain/chain/source-definition.ts';
-import type { FollowedSource } from '../../../../src/store/chain/network-store.ts';
+import type { FollowedSource, SourceKey } from '../../../../src/store/chain/network-store.ts';
 import {
   CONTRACT,
   logOf,
@@ -340,7 +340,8 @@ describe('the decoder', () => {
     const expectedToo = sourceOf({ preset: 'erc20', where: { to: [PAYEE] } });
     const ownerOf = async (younger: FollowedSource, waiting: readonly FollowedSource[]) => {
       const sources = [older, younger, { ...expectedToo, sourceId: 'src_third' }];
-      const waits = (source: FollowedSource, block: number) => waiting.includes(source) && block >= 7;
+      const waits = ({ sourceId }: SourceKey, block: number) =>
+        waiting.some((source) => source.sourceId === sourceId) && block >= 7;
       const logs = [6, 7].map((blockNumber) => transfer(5n, { blockNumber, transactionHash: word(blockNumber) }));
       return (await testDecoder().decoder.decode(logs, sources, { waits })).map(({ sourceId }) => sourceId);
     };

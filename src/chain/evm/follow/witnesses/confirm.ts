@@ -200,7 +200,7 @@ async function writeNews(
   });
   if (differences.replacedFrom !== null) memory.noteFork(from - 1, poll.lease.lost.length > 0);
   const dated = await dateExpected(poll, node, found, differences.changes);
-  const { changes, open } = await withVerdicts(poll, progress, inTurn(poll, dated, waits));
+  const { changes, open } = await withVerdicts(poll, progress, inTurn(dated, waits));
   const undecided = new Set(open.map(keyOf));
   progress.open = found.filter((fact) => undecided.has(keyOf(fact)));
   poll.omissions += differences.omissions;

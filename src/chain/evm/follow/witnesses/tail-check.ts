@@ -63,7 +63,7 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   const vote = withVote(NO_VOTES, node.id, true);
   const votes = new Map(found.map((fact) => [`${keyOf(fact)} ${fact.position.blockHash}`, vote]));
   const dated = await dateExpected(poll, node, found, changes);
-  const judged = await withVerdicts(poll, { votes }, inTurn(poll, dated, waits));
+  const judged = await withVerdicts(poll, { votes }, inTurn(dated, waits));
   poll.omissions += omissions;
   memory.noteOmissions(omissions + judged.changes.length);
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
