@@ -75,6 +75,23 @@ onSuiteEngine('the expiry of an invoice', (store) => {
     expect(await scene.read(invoice)).toMatchObject({ state: 'paid', isLate: false });
   });
 
+  test('is not decided while the node that could confirm a payment of another one lags', async () => {
+    const scene = await newInvoiceScene(store.db, { nodes: 3 });
+    const invoice = await scene.create(25, 12);
+    const [leader, , third] = scene.models;
+    if (leader === undefined || third === undefined) throw new Error('no such node');
+    leader.faults.denies = () => true;
+    third.faults.lag = 9;
+    await scene.followBlocks(9);
+    scene.chain.mine([scene.transfer(invoice, 25)]);
+    await scene.followBlocks(5);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated']);
+    third.faults.lag = 0;
+    await scene.followBlocks(20);
+    expect(await scene.kindsOf(invoice)).toEqual(['TransferCreated', 'TransferProcessed']);
+    expect(await scene.read(invoice)).toMatchObject({ state: 'paid', isLate: false });
+  });
+
   test('is decided by the leader once no other node has shown the blocks for five minutes', async () => {
     const scene = await newInvoiceScene(store.db, { nodes: 2 });
     const invoice = await scene.create(25, 3);

@@ -30,7 +30,7 @@ export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   if (witnesses.mayDate(node, header, poll.lease.nowMs)) await poll.commit({ tipS: header.timestampS });
 }
 
-/** Reads the blocks that the node has not shown, and the tail, as far as one call goes. Null if it is behind or on another branch. */
+/** Reads the blocks that the node has not shown, and the tail, as far as one call goes. Null if that decides nothing. */
 async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Header | null> {
   const { memory, decoder, store } = poll.follow;
   const rangeBlocks = node.logRange.cap(memory.range.blocks);
@@ -65,10 +65,12 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   const dated = await dateExpected(poll, node, found, changes);
   const judged = await withVerdicts(poll, { votes }, inTurn(dated, waits));
   poll.omissions += omissions;
-  memory.noteOmissions(omissions + judged.changes.length);
+  memory.noteOmissions(omissions + judged.changes.length + judged.open.length);
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
     if (part.length > 0) await poll.commit({ changes: part });
   }
+  // No invoice may expire without a payment that is not decided: the next check asks for it again.
+  if (judged.open.length > 0) return null;
   memory.readings.note(node, { from: Math.min(range.from, next), to: range.to }, poll.state);
   return reading.header;
 }
