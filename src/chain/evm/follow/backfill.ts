@@ -14,7 +14,7 @@ import { hashesOf, isRefusal, type Reading, readBlocks } from './blocks/read-blo
 import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
-import { isReadable, progressAfter } from './history.ts';
+import { isReadable, ofBackfill, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
 import { withVerdicts } from './witnesses/verdicts.ts';
 
@@ -119,7 +119,7 @@ async function write(
   // With all sources, because a log belongs to the oldest source that takes it.
   const { last: before } = progress;
   const isSame = before !== null && areSameSources(before.sources, poll.sources) && areSameLogs(before.logs, logs);
-  const found = isSame ? before.found : await decoder.decode(logs, poll.sources);
+  const found = isSame ? before.found : ofBackfill(poll, source, await decoder.decode(logs, poll.sources));
   progress.last = { node: node.id, sources: poll.sources, logs, found };
   if (isSame && before.node === node.id) noteRepetition(progress);
   else noteReading(progress, node, found);

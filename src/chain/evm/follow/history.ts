@@ -71,6 +71,31 @@ export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): Backfill
   });
 }
 
+/**
+ * Without facts of other entities, whose sources read their own blocks. Another source of the entity may have read these blocks
+ * long ago. Its payments were published then. If retention has removed them since, they must not be published again.
+ */
+export function ofBackfill(
+  { sources }: Pick<EvmPoll, 'sources'>,
+  source: FollowedSource,
+  found: readonly FoundFact[],
+): readonly FoundFact[] {
+  const others = sources.filter((each) => each.entityId === source.entityId && each.sourceId !== source.sourceId);
+  const own = found.filter(({ entityId }) => entityId === source.entityId);
+  if (others.length === 0) return own;
+  const byId = new Map(others.map((each) => [each.sourceId, each]));
+  return own.map((fact) => {
+    const other = byId.get(fact.sourceId);
+    const { blockNumber } = fact.position;
+    const isKnown = other !== undefined && blockNumber <= source.createdHead && hasRead(other, blockNumber);
+    return isKnown ? { ...fact, isSilent: true } : fact;
+  });
+}
+
+function hasRead({ nextBlock, lastBlock }: FollowedSource, block: number): boolean {
+  return nextBlock !== null && (block < nextBlock || (lastBlock !== null && block > lastBlock));
+}
+
 /** Whether the backfill has blocks to read for the source. With `deliverHistory`, it reads no block of the tail. */
 export function isReadable(source: FollowedSource, { state, follow }: EvmPoll): boolean {
   if (!isPending(source)) return false;
