@@ -186,6 +186,24 @@ test('waits for a log that one node shows, one denies, and one cannot be asked f
   expect(followed.mistakes()).toEqual([]);
 });
 
+test('a log that two of three nodes have a moment later than its block is not missed', async () => {
+  // The honest node reads the tail at one of these blocks.
+  for (const place of [3, 7]) {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const isNew = (hash: string) => chain.blocks.at(-1)?.transactions.some((one) => one.hash === hash) === true;
+    const denies = (hash: string) => chain.head % 8 === place && isNew(hash);
+    const nodes = [{ denies }, {}, { denies }].map((faults) => new ModelNode(chain, faults).exchange);
+    const followed = new FollowedChain(chain, { nodes, startBlock: 41 });
+    await payAndPoll(followed, 200);
+    for (let block = 0; block < 20; block++) {
+      chain.mine();
+      await followed.poll();
+    }
+    expect(followed.mistakes()).toEqual([]);
+  }
+});
+
 test('a log that a lone node left out at first is found before its block is final', async () => {
   const { chain, nodes, followed, store } = network({ omission: ALL_LEFT_OUT });
   chain.mine([followed.payment()]);

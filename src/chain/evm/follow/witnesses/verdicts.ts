@@ -2,6 +2,7 @@ import { NATIVE_TOKEN } from '../../../../domain/chain/coin.ts';
 import type { FactChange, FactKey, StoredFact } from '../../../../domain/chain/facts.ts';
 import { NO_VOTES } from '../../../../domain/chain/witnesses.ts';
 import { keyOf, positionOf } from '../../../follow/compare.ts';
+import { TAIL_BLOCKS } from '../blocks/anchors.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 import type { ConfirmProgress } from '../memory.ts';
 import { type Judged, type Question, takeVotes } from './votes.ts';
@@ -31,9 +32,11 @@ export async function withVerdicts(
     questions.push({ change, place, entityId, factId, position, transactionHash, isHeld: false, isCoin, votes: shown });
   }
   const judged = await takeVotes(poll, questions);
-  for (const { place, votes: taken, verdict } of judged) {
+  // A node may have a new block a moment before its logs, so that a denial in the tail is not kept: it is asked again before finality.
+  const newestKept = (poll.state.tip?.number ?? 0) - TAIL_BLOCKS;
+  for (const { place, position, votes: taken, verdict } of judged) {
     votes.set(place, taken);
-    if (verdict === 'denied') denied.set(place, true);
+    if (verdict === 'denied' && position.blockNumber <= newestKept) denied.set(place, true);
   }
   const others = changes.filter((change) => !('fact' in change || 'position' in change));
   const open = judged.filter(({ verdict }) => verdict === 'open');
