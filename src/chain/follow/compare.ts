@@ -10,7 +10,8 @@ import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../..
  * | retracted        | yes                | `again`, unless most nodes deny that this block has it                  |
  * | seen             | no                 | `lost` if its block is gone; otherwise the node left it out, and it stands |
  *
- * Nothing at or below finality changes.
+ * Nothing at or below finality changes, with one exception. The source of a payment may have been paused while another source
+ * stored the payment without an event. When the first source reads the block, its fact replaces that one.
  */
 export type Comparison = {
   readonly found: readonly FoundFact[];
@@ -23,6 +24,8 @@ export type Comparison = {
   readonly final: number | null;
   /** Whether logs of this fact were asked for. */
   readonly isFollowed: (fact: StoredFact) => boolean;
+  /** Whether its source has still to read the block. */
+  readonly isUnread?: (fact: FoundFact) => boolean;
 };
 
 export type Differences = {
@@ -40,6 +43,10 @@ export function compareFacts(comparison: Comparison): Differences {
   const replaced: number[] = [];
   for (const fact of found) {
     const before = byKey.get(keyOf(fact));
+    if (isKeptSilent(before, fact) && comparison.isUnread?.(fact) === true) {
+      changes.push({ change: 'seen', fact, replacesSilent: true });
+      continue;
+    }
     if (before !== undefined && (isFixed(before, comparison) || isDenied(before, fact))) continue;
     const made = changesOf(fact, before, head);
     changes.push(...made);
@@ -56,6 +63,13 @@ export function compareFacts(comparison: Comparison): Differences {
     } else if (!fact.isHeld && !fact.isDisputed && comparison.isFollowed(fact)) omissions++;
   }
   return { changes: inOrder(changes), omissions, replacedFrom: replaced.length === 0 ? null : lowest(replaced) };
+}
+
+/** The fact is of another source, which makes no event of it. */
+function isKeptSilent(before: StoredFact | undefined, { sourceId, isSilent, position }: FoundFact): boolean {
+  if (before?.isSilent !== true || isSilent || before.sourceId === sourceId) return false;
+  const stands = before.state === 'seen' || before.state === 'final';
+  return stands && before.position?.blockHash === position.blockHash;
 }
 
 function isFixed({ state, position }: StoredFact, { final }: Comparison): boolean {

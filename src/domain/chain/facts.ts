@@ -79,6 +79,8 @@ export type StoredFact = FactKey & {
   readonly isHeld: boolean;
   /** Whether it is a transfer of the network's coin, which leaves no log. */
   readonly isCoin?: boolean;
+  /** Whether no event was made of it. */
+  readonly isSilent?: boolean;
   /** The nodes that showed or denied it in its block. */
   readonly votes: Votes;
   readonly isDisputed: boolean;
@@ -100,7 +102,13 @@ export type RetractionReason = 'reorg' | 'not_on_chain';
 
 /** A change of one fact, found by reading its network. The store applies it. */
 export type FactChange =
-  | { readonly change: 'seen'; readonly fact: FoundFact; readonly evidence?: Evidence }
+  /** In place of a silent fact of another source, if `replacesSilent`. */
+  | {
+      readonly change: 'seen';
+      readonly fact: FoundFact;
+      readonly evidence?: Evidence;
+      readonly replacesSilent?: boolean;
+    }
   /** `waiting`, `seen` or `lost` → `seen`, at this position. */
   | ({ readonly change: 'moved'; readonly position: Position; readonly evidence?: Evidence } & FactKey)
   | ({ readonly change: 'lost'; readonly lostAtHead: number } & FactKey)

@@ -63,6 +63,7 @@ export async function writeChanges(
 ): Promise<Changed> {
   const revisions = await readRevisions(queries, changes);
   const found = changes.flatMap((change) => (change.change === 'seen' ? change : []));
+  await removeSilent(queries, found);
   const placed = await insertFacts(queries, dialect, found, revisions, moment);
   const retracted: RetractedRow[] = [];
   const disputed = placed.filter(({ isDisputed }) => isDisputed === 1);
@@ -154,6 +155,20 @@ const NEW_FACT = factTable.bulkInsertion(
 );
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
+
+/** No event was made of these facts, so that no receiver knows them. A payment of an invoice stays. */
+async function removeSilent(
+  queries: Queries,
+  changes: readonly Extract<FactChange, { change: 'seen' }>[],
+): Promise<void> {
+  const keys = changes.flatMap(({ fact, replacesSilent }) => (replacesSilent === true ? fact : []));
+  for (const chunk of chunks(keys)) {
+    await queries.run(
+      `delete from facts where is_silent = 1 and invoice_id is null and (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
+      chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
+    );
+  }
+}
 
 /** Leaves a stored fact as it is. Returns the facts that were new. */
 async function insertFacts(

@@ -10,6 +10,7 @@ import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { removeOldFacts } from '../../../src/store/chain/retention.ts';
 import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
+import { type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { definitionOf, presetLog, sourceOf, testDecoder, word } from '../../support/chain/logs.ts';
@@ -37,24 +38,27 @@ async function newNetwork(db: Database) {
   const sources = new FollowedSources();
   let ms = 0;
   const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-  const node = new Node({ name: 'model', identity: evmIdentity(networkId), exchange, clock, callsPerSecond: 1e6 });
+  const identity = evmIdentity(networkId);
+  const nodes = ['one', 'two'].map((name) => new Node({ name, identity, exchange, clock, callsPerSecond: 1e6 }));
   const follower = new Follower({
     store: new NetworkStore(db, 'one', (queries, id) => sources.read(queries, id)),
-    ...{ nodes: new Nodes([node]), reader: new EvmReader(decoder), networkId, clock },
+    ...{ nodes: new Nodes(nodes), reader: new EvmReader(decoder), networkId, clock },
     ...{ finalityDepth: null, leastDepth: 0, quorum: null, graceBlocks: 3 },
   });
+  const prepare = (payees: readonly string[], changes: Partial<SourceDefinition> = {}) => {
+    const definition = { ...definitionOf({ networkId, preset: 'erc20', where: { to: payees } }), ...changes };
+    const topics = [null, null, payees.map((payee) => word(BigInt(payee))), null];
+    return { definition, topic: sourceOf({ preset: 'erc20' }).topic, topics, head: chain.head };
+  };
   const poll = async () => {
     ms += POLL_MS;
     return (await follower.poll()).hasBackfill;
   };
   return {
     ...{ networkId, entityId, chain },
-    create: async (payees: readonly string[], changes: Partial<SourceDefinition> = {}, of = entityId) => {
-      const definition = { ...definitionOf({ networkId, preset: 'erc20', where: { to: payees } }), ...changes };
-      const topics = [null, null, payees.map((payee) => word(BigInt(payee))), null];
-      const prepared = { definition, topic: sourceOf({ preset: 'erc20' }).topic, topics, head: chain.head };
-      return (await createSource(db, of, prepared, 10, TEST_CHANGE)).source.sourceId;
-    },
+    create: async (payees: readonly string[], changes: Partial<SourceDefinition> = {}, of = entityId) =>
+      (await createSource(db, of, prepare(payees, changes), 10, TEST_CHANGE)).source.sourceId,
+    update: (sourceId: string, changes: SourceUpdate) => updateSource(db, entityId, sourceId, 1, changes, TEST_CHANGE),
     /** One block after another with a payment, each with a poll. */
     pay: async (blocks: number, payee = PAYEE) => {
       for (let block = 0; block < blocks; block++) {
@@ -100,5 +104,42 @@ onSuiteEngine('sources that take the same payments', (store) => {
     expect(await network.told()).toEqual([]);
     await network.pay(1);
     expect(await network.told()).toEqual([network.chain.head]);
+  });
+
+  test.each([
+    ['whose payments are all dust', true, { minAmount: '1' }],
+    ['that reads the blocks of the pause as its history', false, { fromBlock: 1 }],
+  ])('do not keep the payments of a pause from the older one: beside one %s', async (_, isThere, changes) => {
+    const network = await newNetwork(store.db);
+    const older = await network.create([PAYEE]);
+    await network.pay(10);
+    await network.update(older, { isPaused: true });
+    if (isThere) await network.create([PAYEE, OTHER], changes);
+    await network.pay(20);
+    if (!isThere) await network.create([PAYEE, OTHER], changes);
+    await network.catchUp();
+    await network.pay(3);
+    await network.update(older, { isPaused: false });
+    await network.catchUp();
+    await network.pay(3);
+    expect((await network.told()).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 36 }, (_each, at) => 21 + at),
+    );
+  });
+
+  test('do not keep the history from one that delivers it and is paused before its turn', async () => {
+    const network = await newNetwork(store.db);
+    await network.pay(10);
+    const older = await network.create([PAYEE], { fromBlock: 1, deliverHistory: true });
+    await network.update(older, { isPaused: true });
+    await network.create([PAYEE, OTHER], { fromBlock: 1 });
+    await network.catchUp();
+    await network.pay(3);
+    await network.update(older, { isPaused: false });
+    await network.catchUp();
+    await network.pay(3);
+    expect((await network.told()).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 16 }, (_each, at) => 21 + at),
+    );
   });
 });

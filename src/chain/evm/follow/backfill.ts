@@ -14,7 +14,7 @@ import { hashesOf, isRefusal, type Reading, readBlocks } from './blocks/read-blo
 import { dateExpected } from './dates.ts';
 import type { EvmPoll } from './evm-poll.ts';
 import { findFlood, pauseFlood, pauseRefused } from './flood.ts';
-import { isReadable, ofBackfill, progressAfter } from './history.ts';
+import { isReadable, isUnread, ofBackfill, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
 import { withVerdicts } from './witnesses/verdicts.ts';
 
@@ -134,6 +134,7 @@ async function write(
     head: poll.state.head ?? progress.to,
     final: poll.state.final,
     isFollowed: poll.isFollowed,
+    isUnread: (fact) => isUnread(poll, fact),
   });
   const { changes: judged, open } = await withVerdicts(poll, progress, await dateExpected(poll, node, all, changes));
   if (open.length > 0) {

@@ -92,8 +92,16 @@ export function ofBackfill(
   });
 }
 
-function hasRead({ nextBlock, lastBlock }: FollowedSource, block: number): boolean {
-  return nextBlock !== null && (block < nextBlock || (lastBlock !== null && block > lastBlock));
+/** Whether the source of a fact has still to read its block. */
+export function isUnread({ sources }: Pick<EvmPoll, 'sources'>, { entityId, sourceId, position }: FoundFact): boolean {
+  const source = sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);
+  return source !== undefined && !hasRead(source, position.blockNumber);
+}
+
+function hasRead(source: FollowedSource, block: number): boolean {
+  const { deliverHistory, nextBlock, lastBlock } = source;
+  if (nextBlock === null || block < nextBlock) return nextBlock !== null;
+  return lastBlock !== null && block > lastBlock && !(deliverHistory && isPending(source));
 }
 
 /** Whether the backfill has blocks to read for the source. With `deliverHistory`, it reads no block of the tail. */

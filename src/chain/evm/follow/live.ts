@@ -11,7 +11,7 @@ import { hashesOf, placeOf, type Reading } from './blocks/read-blocks.ts';
 import { dateExpected } from './dates.ts';
 import type { EvmFollow, EvmPoll } from './evm-poll.ts';
 import { firstLook } from './first-look.ts';
-import { backfillsBelow, inTurn, tailStart, waitsAbove } from './history.ts';
+import { backfillsBelow, inTurn, isUnread, tailStart, waitsAbove } from './history.ts';
 import { readTail, type Tail } from './live-tail.ts';
 import { type Look, lookAt } from './look.ts';
 import { askedFacts, judgeReceipts, noteHeldAsked, type Receipts, transactionsToAsk } from './transactions.ts';
@@ -82,9 +82,12 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
   const known = found.length === 0 ? [] : await poll.factsLike(found);
   const { head } = look;
   const { final } = poll.state;
-  const { isFollowed } = poll;
-  const isGone = blocks.isGone.bind(blocks);
-  const differences = compareFacts({ found, stored, known, isGone, head: head.number, final, isFollowed });
+  const differences = compareFacts({
+    ...{ found, stored, known, head: head.number, final },
+    isGone: blocks.isGone.bind(blocks),
+    isFollowed: poll.isFollowed,
+    isUnread: (fact) => isUnread(poll, fact),
+  });
   const receipts: Receipts = {
     receipts: reading.receipts,
     isCanonical: ({ blockNumber, blockHash }) =>

@@ -22,6 +22,7 @@ const STORED = [
   'eventNo',
   'votes',
   'isDisputed',
+  'isSilent',
 ] as const;
 
 const storedColumns = factTable.pick(STORED);
@@ -38,10 +39,11 @@ export async function readStored(
 }
 
 export function toStored(rows: readonly RowOf<typeof storedColumns>[]): StoredFact[] {
-  return rows.map(({ contract, blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, ...fact }) => ({
+  return rows.map(({ contract, blockNumber, blockHash, logIndex, eventNo, votes, isDisputed, isSilent, ...fact }) => ({
     ...fact,
     votes: votes === null ? NO_VOTES : (JSON.parse(votes) as Votes),
     isDisputed: isDisputed === 1,
+    isSilent: isSilent === 1,
     position:
       blockNumber === null || blockHash === null || logIndex === null ? null : { blockNumber, blockHash, logIndex },
     isHeld: eventNo !== null,
