@@ -34,6 +34,11 @@ export abstract class Memory {
     this.forget(lease);
   }
 
+  /** Whether finality waits for nodes that have not decided about a payment. */
+  get isUndecided(): boolean {
+    return false;
+  }
+
   /** Drops what was learned under an earlier lease. */
   protected abstract forget(lease: Lease): void;
 }

@@ -33,6 +33,7 @@ export type NetworkState = {
  * | `head_old`         | no node has a new block                                                   |
  * | `nodes_disagree`   | the nodes have different blocks at the same height                        |
  * | `final_waits`      | payments wait for finality, and too few nodes agree on what is final      |
+ * |                    | or have decided about a payment that one of them shows                    |
  * | `payment_disputed` | of one payment: as many nodes deny it as show it                          |
  */
 export type StallReason = 'head_old' | 'nodes_disagree' | 'final_waits' | 'payment_disputed';

@@ -179,9 +179,11 @@ test('waits for a log that one node shows, one denies, and one cannot be asked f
   const payment = () => [...followed.store.facts.values()].find(({ transactionHash }) => denies(transactionHash));
   expect(payment()).toBeUndefined();
   expect(followed.store.state.final).toBeLessThan(45);
+  expect(followed.store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: null });
   isAsked.third = true;
   await payAndPoll(followed, 40);
   expect(payment()).toMatchObject({ state: 'final', isDisputed: false });
+  expect(followed.store.steps.at(-1)?.trouble).toBeNull();
   expect(late(followed)).toBeLessThanOrEqual(12);
   expect(followed.mistakes()).toEqual([]);
 });

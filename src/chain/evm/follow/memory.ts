@@ -161,6 +161,10 @@ export class EvmMemory extends Memory {
     this.forkBase = Math.min(this.forkBase ?? base, base);
   }
 
+  override get isUndecided(): boolean {
+    return this.confirm !== null && this.confirm.open.length > 0;
+  }
+
   get rangeBlocks(): number {
     return this.range.blocks;
   }

@@ -25,6 +25,7 @@ export function troubleOf({ state, lease, follow }: Shown, isNewHead: boolean): 
   const newestMs = Math.max(...witnesses.all.map(({ head }) => head?.timestampS ?? 0), headS ?? 0) * 1000;
   if (!isNewHead && isOld(headChangedAtMs) && isOld(newestMs)) return { reason: 'head_old', node: null };
   if (memory.isDisagreeing) return { reason: 'nodes_disagree', node: null };
+  if (memory.isUndecided) return { reason: 'final_waits', node: null };
   const { present, quorum } = witnesses;
   const useless = present.find(({ isUseless }) => isUseless);
   const speakers = present.filter(({ final, isUseless }) => final !== null && !isUseless).length;

@@ -107,7 +107,10 @@ const TROUBLES: Readonly<Record<string, (node: string | null) => Shown>> = {
   }),
   final_waits: (node) => ({
     state: 'following',
-    reason: `Payments wait for finality, because too few nodes say what is final${node === null ? '' : `: see ${node}`}.`,
+    reason:
+      node === null
+        ? 'Payments wait for finality, because nodes have not decided about one of them.'
+        : `Payments wait for finality, because too few nodes say what is final: see ${node}.`,
   }),
 };
 
