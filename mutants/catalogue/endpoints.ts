@@ -3,6 +3,17 @@ import type { Mutant } from '../mutant.ts';
 /** Endpoints: made and removed with their webhooks, paused, with headers, a rate limit and secrets of their own. */
 export const endpoints: readonly Mutant[] = [
   {
+    name: 'former-url-suspends',
+    what: 'suspends a webhook at its new URL for a response of its former one',
+    file: 'store/webhooks/suspension.ts',
+    find: 'return postUrl !== target.postUrl || generation <',
+    replace: 'return postUrl === null || generation <',
+    caughtBy: {
+      file: 'delivery/jobs/suspension',
+      test: 'neither suspends nor marks a webhook for an attempt at a URL',
+    },
+  },
+  {
     name: 'endpoint-outlives-webhooks',
     what: 'keeps an endpoint whose last webhook was moved away',
     file: 'store/webhooks/change.ts',
