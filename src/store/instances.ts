@@ -12,7 +12,7 @@ const instanceColumns = instanceTable.pick(['instanceId', 'role', 'host', 'start
 export type InstanceRow = RowOf<typeof instanceColumns>;
 export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 'problem'>;
 
-/** Also not far ahead: the row of a dead process may have been written before the clock was set back. */
+/** A time far in the future counts as dead too: a process that died may have written it before the clock was set back. */
 const isLive = (nowMs: string) => `seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`;
 
 const idColumn = new Columns({ id: text('id') });

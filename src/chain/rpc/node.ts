@@ -193,8 +193,8 @@ export class Node {
   }
 
   /**
-   * The outcomes of at least one of the calls. If the node leaves calls unanswered, the first of these is sent alone, which
-   * tells a node that refuses batches from a node that fails.
+   * Sends a batch and returns the outcomes that it got, which are at least one. If calls stay unanswered, sends the first of
+   * them alone, to tell a node that refuses batches from a node that fails.
    */
   async #sendBatch(part: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
     const outcomes = await this.#tryBatch(part);
@@ -215,7 +215,7 @@ export class Node {
     return new Map([...outcomes, ...probe]);
   }
 
-  /** No outcome at all if the node refuses the batch. */
+  /** Returns no outcomes if the node refuses the batch. */
   async #tryBatch(part: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
     try {
       const body = await this.#exchange(part);

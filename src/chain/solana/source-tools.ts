@@ -27,7 +27,7 @@ const RECENT_WALLETS = 4;
 /** Accounts that are derived before other work gets its turn. */
 const DERIVED_AT_ONCE = 20;
 
-/** Answers the API about sources on Solana. Everything that is wrong is a problem with its fix. */
+/** Answers the API about sources on Solana. Each error of a request becomes a problem that says how to fix it. */
 export class SolanaTools implements FamilyTools {
   constructor(private readonly options: ToolParts) {}
 

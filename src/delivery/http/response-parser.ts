@@ -190,7 +190,7 @@ function readFields(lines: readonly string[]): Fields {
   return fields;
 }
 
-/** `trim` would take a no-break space for white space, and llhttp does not take a tab behind `chunked` for that. */
+/** Stricter than `trim`, which removes a no-break space too. Like llhttp, it allows spaces after `chunked`, and no tab. */
 const CHUNKED = /^[\t ]*chunked *$/i;
 const LENGTH = /^[\t ]*([0-9]{1,15})[\t ]*$/;
 

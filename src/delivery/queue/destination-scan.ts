@@ -2,10 +2,10 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Database } from '../../store/database/database.ts';
 import { FIRST_HEAD, findDueHeads, type HeadCursor } from '../../store/deliveries/claim/due-heads.ts';
 
-/** Index seeks in one read: no claim waits longer than that for the scan. */
+/** Index seeks in one read of the scan. A claim waits for one read at most. */
 const WINDOW = 256;
 
-/** The interval of scans that nothing asked for: the fallback for a wake-up that got lost. */
+/** The interval of scans without a wake-up, because a wake-up can get lost. */
 const SCAN_EVERY_MS = 1_000;
 
 /**

@@ -14,7 +14,7 @@ export type DestinationState<Delivery> = {
   /** Null without a rate limit. */
   readonly pace: Pace | null;
   readonly limit: Limit;
-  /** Shared by the destinations of an entity that hold anything. */
+  /** One object for all destinations of the entity that hold a delivery. */
   entity: EntityUse;
   reserved: number;
   queue: Queued<Delivery>[];

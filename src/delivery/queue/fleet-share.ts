@@ -57,7 +57,7 @@ export class FleetShare {
   }
 }
 
-/** Mixes every bit of both into every bit of the result: the order of instances is another one for each destination. */
+/** Hashes a destination with an instance, so that each destination ranks the instances in another order. */
 function rank(destination: number, instance: number): number {
   let mixed = destination ^ Math.imul(instance, 0x9e3779b1);
   for (let round = 0; round < 2; round++) mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);

@@ -13,12 +13,12 @@ import { MAX_BACKOFF_MS, WATCHING } from '../tasks/tasks.ts';
 export type Schedule = readonly number[];
 
 const HEADS_PER_LOOK = 256;
-/** A step of the clock is rare, and the tasks of more entities than this look again when it is made up for. */
+/** Limit on the entities whose tasks are brought forward. A clock step is rare, and other tasks wait until the clock has caught up. */
 const ENTITIES_WITH_TASKS = 10_000;
 /** The most that jitter adds to a step. */
 const JITTERED = 1.2;
 
-/** At a start nothing says whether the clock was set back. After a step, the hints of every head and every task are wrong. */
+/** A start does not know whether the clock was set back. After a step, the hints of every head and every task are wrong. */
 export type Occasion = 'start' | 'step';
 
 type Head = { readonly entity_id: SqlUuid; readonly webhook_no: SqlInteger };

@@ -3,7 +3,7 @@ import type { PacedBatches } from '../database/paced-batches.ts';
 import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
 import { ID_DIGITS } from './sequences.ts';
 
-/** Which deliveries had which numbers is forgotten with the deliveries, a block at a time and from the lowest number on. */
+/** Deletes the sequence numbers of deliveries that retention has deleted, a block at a time and from the lowest number on. */
 
 const blockColumns = new Columns({
   endpointNo: integer('endpoint_no'),
@@ -13,7 +13,7 @@ const blockColumns = new Columns({
 type Block = RowOf<typeof blockColumns>;
 
 const ENDPOINTS_PER_LOOK = 50;
-/** Limit on the remaining ids that one statement reads. */
+/** Limit on the ids of existing deliveries that one statement reads. */
 const MAX_LEFT = 1_000;
 
 export type NumberRun = {
@@ -49,7 +49,7 @@ export async function* pruneNumbers(run: NumberRun, entity: SqlUuid): AsyncGener
   }
 }
 
-/** Up to the first block of which a delivery is left. */
+/** Deletes the blocks of an endpoint up to the first one with a delivery that still exists. */
 async function* pruneEndpoint(run: NumberRun, entity: SqlUuid, { endpointNo }: Block): AsyncGenerator<void> {
   const { db, batches } = run;
   for (let full = true; full && !batches.isStopped; ) {
@@ -60,7 +60,7 @@ async function* pruneEndpoint(run: NumberRun, entity: SqlUuid, { endpointNo }: B
   }
 }
 
-/** Returns whether as many blocks went as were looked at, so that there may be more. */
+/** Returns whether it deleted every block that it read, so that there may be more. */
 async function pruneBlocks(
   queries: Queries,
   run: NumberRun,

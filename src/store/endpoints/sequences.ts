@@ -34,7 +34,7 @@ const BLOCK_IDS = 32;
 
 type Taken = { readonly entityId: string; readonly endpointNo: number; readonly members: Unnumbered[]; ids: string };
 
-/** Ids that make up a block by themselves go there at once, and not by way of the counter's row. */
+/** Whether the ids fill a block. Such ids become a block at once, and the counter's row never holds them. */
 function isBlock(ids: string): boolean {
   return ids.length >= BLOCK_IDS * ID_DIGITS;
 }

@@ -123,7 +123,7 @@ function planAcceptance(
   const free = new Map(slots);
   const plan: AcceptancePlan = { rows: [], dispatched: [], due: new Set() };
   for (const incoming of accepted) {
-    // The clock may have been set back since the last event: an id never goes back, and the date goes with the id.
+    // Event ids never go back in time, even if the clock is set back. The date of a delivery is the time in its event's id.
     const createdAtMs = timeOfHex(incoming.eventNo);
     for (const receiver of incoming.receivers) {
       const hex = deliveryHex(incoming.eventNo, receiver.webhookNo);

@@ -31,7 +31,7 @@ const dueColumns = new Columns({ key: text('destination'), dueMs: nullable(integ
 
 type Standing = { suspended: number; failing: number; paused: number; waiting: number; dueMs: number | null };
 
-/** By destination, as the statistics name it. Endpoints with a rate limit count for the receiver of their host. */
+/** By destination, as the statistics name it. An endpoint with a rate limit counts among the other endpoints of its host. */
 export async function readDestinationStates(
   reads: Reads,
   dialect: Dialect,
@@ -77,7 +77,7 @@ function readOverdue(reads: Reads, { nowMs }: Dialect, entity: SqlUuid) {
   );
 }
 
-/** The worst of the states of its endpoints. */
+/** The state of a destination is the worst state of its endpoints. */
 function toState({ suspended, failing, paused, waiting, dueMs }: Standing): DestinationState {
   const state = suspended > 0 ? 'suspended' : failing > 0 ? 'failing' : paused > 0 ? 'paused' : 'active';
   return { state, waiting, dateOldestDue: dueMs === null ? null : Math.floor(dueMs / 1000) };

@@ -66,7 +66,7 @@ export function revokeApiKey(db: Database, keyId: string, change: Change): Promi
   return db.transaction((queries) => revokeApiKeyIn(queries, { keyId }, change));
 }
 
-/** The key with this id, of the entity where one is given. */
+/** Revokes the key with this id. If `which` names an entity, the key must belong to it. */
 export async function revokeApiKeyIn(
   queries: Queries,
   which: { readonly entityId?: string; readonly keyId: string },

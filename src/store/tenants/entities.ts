@@ -77,7 +77,7 @@ export async function findRevision(db: Database, entityId: string): Promise<numb
   return entity?.revision ?? null;
 }
 
-/** For operators: whether this store has been used at all. */
+/** Whether the database has an entity of any tenant. The first start creates one if it has none. */
 export async function hasEntities(queries: Pick<Queries, 'get'>): Promise<boolean> {
   return (await queries.get('select id from entities limit 1')) !== undefined;
 }

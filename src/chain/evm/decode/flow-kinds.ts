@@ -12,8 +12,8 @@ export class FlowKinds {
   }
 
   /**
-   * The matches without those of flows that are no more than a change of the rate, and without those of which it is not known
-   * whether they are one, which are counted. Matches are in the order of their logs.
+   * Returns the matches that open or close a flow, and all matches that are not about a flow. Leaves out logs that only change
+   * a rate. `unproved` counts the logs that may do so, because no node has the earlier state. Matches are in the order of their logs.
    */
   async prove(matches: readonly Match[]): Promise<{ proved: readonly Match[]; unproved: number }> {
     const before = ratesBefore(matches);
@@ -35,8 +35,8 @@ export class FlowKinds {
 }
 
 /**
- * For each match that is a flow, the rate that its previous log in the same block has set. Null if there is no such log: the state
- * of the block before has the rate then.
+ * For each match of a flow, the rate that the flow's previous log in the same block has set. Null if there is no such log. The
+ * state of the block before has the rate in that case.
  */
 function ratesBefore(matches: readonly Match[]): Map<Match, { readonly rate: bigint | null }> {
   const before = new Map<Match, { readonly rate: bigint | null }>();

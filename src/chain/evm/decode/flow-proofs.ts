@@ -18,7 +18,7 @@ const GET_FLOW = '0xe6a1e888';
 const RATE_WORD = 1;
 const WORD = 64;
 const MAX_KNOWN = 10_000;
-/** The network waits for these calls: what is beyond them stays unproved. */
+/** Limit on the flows of one read, because the decoding waits for the calls. Flows past it stay unproved. */
 const MAX_ASKED = 20;
 
 /**
@@ -53,7 +53,7 @@ export class FlowProofs {
   }
 }
 
-/** The block is part of it: after a reorganisation, another block is before it. */
+/** Contains the hash of the block, because a reorg also replaces the state of the block before it. */
 export function flowKey({ networkId, contract, token, sender, receiver, blockHash }: Flow): string {
   return `${networkId} ${contract} ${token} ${sender} ${receiver} ${blockHash}`;
 }

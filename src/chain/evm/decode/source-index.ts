@@ -66,7 +66,7 @@ export class SourceIndex {
     }
   }
 
-  /** In the order of creation. Their conditions on other topics and on values are still to be checked. */
+  /** Sources that may take the log, in the order of creation. The caller must check their conditions on other topics and values. */
   candidates(
     { address, topics, blockNumber }: Pick<Log, 'address' | 'topics' | 'blockNumber'>,
     entries: Entries,

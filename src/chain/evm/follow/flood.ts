@@ -23,7 +23,7 @@ const MAX_REQUESTS = 60;
 const SUSPECT_POLLS = 100;
 /** The size of a log without its data. */
 const LOG_BYTES = 600;
-/** A first topic that logs do not have. */
+/** A first topic that no log has. */
 const NO_TOPIC = `0x${'f'.repeat(64)}`;
 
 /** Sources that take more logs in one block than are read, with that block. */

@@ -26,7 +26,7 @@ type Claim = {
 const FAR_BEHIND_BLOCKS = 10;
 /** A head that is this much older than the highest is the head of a node that lags. */
 const BEHIND_BLOCKS = 2;
-/** For so long, a node that fails, is on another chain, lags or makes no credible claim still counts for the quorum. */
+/** A node that fails, is on another chain, lags or makes no credible claim still counts for the quorum for this long. */
 const ABSENT_AFTER_MS = 600_000;
 
 /** The newest answers of one node, and since when it has been useless for finality. */
@@ -82,7 +82,7 @@ export class Witness {
     return this.#claim?.safe ?? null;
   }
 
-  /** Whether the node named another block than one of these for the same height: its claims are about another branch. */
+  /** Whether the node's claim is about another branch: at the height of an anchor, it named a block with another hash. */
   isOnOtherBranch(anchors: readonly BlockRef[]): boolean {
     const named = this.#claim?.blocks ?? [];
     return named.some(({ number, hash }) => anchors.some((anchor) => anchor.number === number && anchor.hash !== hash));

@@ -29,14 +29,14 @@ export function watchedAccounts({ sources }: SolanaPoll): OwnedAccount[] {
   return [...new Map(sources.flatMap(accountsOf).map((each) => [each.account, each])).values()];
 }
 
-/** The stored progress. It is read again after a step of which it is not certain that it was written. */
+/** The stored progress. Reads it again after a step that may not have been written. */
 export async function loadProgress({ follow, lease }: SolanaPoll): Promise<Map<string, AccountProgress>> {
   const { memory, store } = follow;
   memory.progress ??= new Map((await store.accounts(lease.networkId)).map((each) => [each.account, each]));
   return memory.progress;
 }
 
-/** Writes a step. While it is not certain that it was written, the progress in memory is not used. */
+/** Writes a step. If the commit fails, it may have been written all the same, so the progress in memory is dropped. */
 export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<void> {
   const { memory } = poll.follow;
   const progress = memory.progress;

@@ -16,7 +16,7 @@ export const MAX_STATUSES = 256;
 
 type Commitment = 'confirmed' | 'finalized';
 
-/** The version of transactions that is asked for. One of a higher version would make the node refuse a whole block. */
+/** The newest version of transactions that a call allows. The node rejects a whole block that has a transaction of a newer one. */
 const NEWEST_VERSION = 1;
 /** The amount of a token account is at this place of its data. */
 const AMOUNT = { offset: 64, length: 8 } as const;

@@ -90,8 +90,8 @@ function HeaderFields({ names, error }: { names: readonly string[]; error: strin
     <fieldset class="header-fields">
       <legend>Headers</legend>
       <p class="hint">
-        Sent with every request, for example for a gateway. Values are stored encrypted and never shown. In names, _
-        counts as -.
+        Sent with every request, for example for a gateway. Values are stored encrypted and never shown. In names, _ and
+        - are the same.
       </p>
       {names.map((name) => (
         <div key={name} class="header-field">

@@ -52,6 +52,6 @@ export function sentenceOf(invoice: Invoice): string {
 /** The payments to the address that Paybell cannot see. */
 export function blindSpotOf({ token }: Pick<Invoice, 'token'>): string {
   return token === NATIVE_TOKEN
-    ? 'Paybell sees direct transfers of the coin. It does not see a transfer inside a contract call, as of a smart wallet or the payout of an exchange.'
+    ? 'Paybell sees direct transfers of the coin. It does not see a transfer inside a contract call, such as one from a smart wallet or an exchange.'
     : 'Paybell sees every transfer of this token. Other tokens and the coin of the network do not count.';
 }

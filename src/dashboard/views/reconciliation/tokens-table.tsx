@@ -17,7 +17,7 @@ export function TokensTable({ reconciliation: { day, tokens, undatedPayments } }
         payments are final and sent.
       </p>
       {undatedPayments === 0 ? null : (
-        <p class="hint">No node stated the date of {countOf(undatedPayments, 'payment')}: not in these sums.</p>
+        <p class="hint">These sums leave out {countOf(undatedPayments, 'payment')} whose date no node stated.</p>
       )}
       {tokens.length === 0 ? null : (
         <DataTable

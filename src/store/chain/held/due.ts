@@ -31,7 +31,7 @@ const holderColumns = new Columns({
 });
 type Holder = RowOf<typeof holderColumns>;
 
-/** From one entity to the next along the index, past the events between them. */
+/** Finds the entities with held events. Each step seeks the next entity in the index and skips the events in between. */
 const HOLDERS = `with recursive holders (entity_id) as (
     select min(entity_id) from facts where ${IS_HELD} and entity_id > $2
     union all

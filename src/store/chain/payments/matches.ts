@@ -128,7 +128,7 @@ function addParties(common: string[], parameters: Parameters, query: PaymentList
   return true;
 }
 
-/** Amounts that no token can have are above all others. */
+/** Returns false if nothing can match. An amount that no token can have is above all others. */
 function addAmounts(common: string[], parameters: Parameters, query: PaymentListQuery): boolean {
   const bounds = [
     ['=', query.amount],
@@ -139,7 +139,8 @@ function addAmounts(common: string[], parameters: Parameters, query: PaymentList
     const decimal = given === undefined ? null : parseDecimal(given);
     if (decimal === null) continue;
     const key = amountKey(decimal);
-    // A range comes with a token, whose payments have an index by date. By the index of amounts, a wide range is sorted whole.
+    // A range needs a token, and the token's index has the order of dates. `|| ''` keeps the engine from the index of amounts,
+    // for which it would have to sort all payments of a wide range.
     const column = operator === '=' ? 'amount' : `(amount || '')`;
     if (key !== null) common.push(`${column} ${operator} ${parameters.bind(key)}`);
     else if (operator !== '<=') return false;

@@ -38,7 +38,7 @@ export type ClaimResult = {
   mayHaveMore: DestinationKey[];
 };
 
-/** All picks in one transaction and, on PostgreSQL, one statement: with the database 10 ms away, one each never ends. */
+/** Claims for all picks in one transaction and, on PostgreSQL, one statement. With a database 10 ms away, one for each is too slow. */
 export async function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
   if (!db.dialect.isDistributed) return claimIn(db, picks, leaseMs);
   const owned = picks.map((pick) => ({ ...pick, entityId: entityOfDestination(pick.destination) }));

@@ -8,8 +8,8 @@ import { RETRACTED_BY, RETRACTED_BY_ID } from '../../events/read.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
 
 /**
- * A row of either table. `nextMs` and `generation` are null in the record. A delivery that waits for its turn has no
- * `generation` either.
+ * Columns of a row of `queue` or `deliveries`. In `deliveries`, `nextMs` and `generation` are null. A row of `queue` has no
+ * `generation` while the delivery waits for an earlier one of its order key.
  */
 function columnsOf(
   table: string,

@@ -30,7 +30,7 @@ type Pauser = { readonly actor: string | null; readonly actorName: string | null
 
 /** The process that makes a change dates it in the audit log, and the database dates the pause: two clocks. */
 const CLOCKS_DIFFER_S = 60;
-/** More paused endpoints are shown without the one who paused them. */
+/** Limit on the endpoints for which the audit log is read. Others are shown without the person or key that paused them. */
 const MAX_ENDPOINTS = 10;
 const MAX_ENTRIES = 100;
 

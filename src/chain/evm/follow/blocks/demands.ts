@@ -4,7 +4,7 @@ import type { Log } from '../../rpc/types.ts';
 /** Sources that ask nodes for the same logs. */
 export type Demand = { readonly sources: readonly FollowedSource[]; readonly versions: readonly FollowedSource[] };
 
-/** Sources without conditions first, then by shape and contract, so that a part of the list has few filters. */
+/** Sorts similar demands next to each other, the ones without conditions first, so that any part of the list needs few filters. */
 export function demandsOf(sources: readonly FollowedSource[]): Demand[] {
   const groups = [...Map.groupBy(sources, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
   return groups.map(([, same]) => ({ sources: same, versions: same.slice(0, 1).flatMap(versionsOf) }));

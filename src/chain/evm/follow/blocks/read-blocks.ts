@@ -101,7 +101,7 @@ async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): 
   };
 }
 
-/** A call that also counts the logs that it leaves out. */
+/** A call for the logs of `filter` that `wide` takes. `received` counts all logs of the response, the others included. */
 function countedLogs(
   filter: LogFilter,
   wide: WideLogs | null,

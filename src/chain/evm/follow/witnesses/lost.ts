@@ -39,7 +39,7 @@ export async function traceLost(poll: EvmPoll, leader: Node): Promise<void> {
   await askReceipts(poll, leader, byReceipt);
 }
 
-/** From one block before it is due, so that the second of two answers is not late. An event without a log is due at once. */
+/** Whether the fact is due with the next block, so that the second of two answers is not late. Without a log it is due at once. */
 function isNearlyDue(poll: EvmPoll, fact: StoredFact): boolean {
   return !isByLog(poll, fact) || headAbove(poll, fact) >= poll.follow.options.graceBlocks - 1;
 }
@@ -53,7 +53,10 @@ function isByLog(poll: EvmPoll, fact: StoredFact): boolean {
   return !fact.isHeld && poll.isFollowed(fact);
 }
 
-/** A fact without a log that is read, one that is in a block again, or any if the blocks above the fork are not known. */
+/**
+ * Whether a receipt decides about the fact. The blocks above the fork decide otherwise: they need a fact with a followed log, and
+ * a known fork. If they show that the transaction is in a block again, its receipt says whether the fact is too.
+ */
 function isByReceipt(poll: EvmPoll, fact: StoredFact): boolean {
   const { memory } = poll.follow;
   return !isByLog(poll, fact) || memory.forkBase === null || memory.included.has(fact.transactionHash);
@@ -97,7 +100,7 @@ function nextNode({ follow }: EvmPoll, leader: Node, due: readonly StoredFact[])
   return free.find(({ node }) => !hasAnswered(node))?.node ?? leader;
 }
 
-/** Returns false if the node does not have these blocks up to the tip. */
+/** Reads which transactions the next blocks of the trace have. Returns false if the node lacks one of them or has another tip. */
 async function readTransactions(poll: EvmPoll, node: Node, trace: LostTrace): Promise<boolean> {
   const { tip } = poll.state;
   if (tip === null) return false;

@@ -59,7 +59,8 @@ export function RevokeDialog({ apiKey, isOwn, isLastKnown, onRevoked, onClose }:
 }
 
 function LastUse({ seconds }: { seconds: number | null }) {
-  if (seconds === null) return <p class="muted">No use of it is recorded. A use is recorded up to a minute later.</p>;
+  if (seconds === null)
+    return <p class="muted">Paybell has recorded no use of this key. A use is recorded within a minute.</p>;
   return (
     <p class="muted">
       It was last used <Time seconds={seconds} />.
