@@ -3,7 +3,7 @@ import type { OnSkipped } from './evm/decode/decoder.ts';
 import type { NetworkHealth, PollResult } from './follow/poll-result.ts';
 import type { OnCall } from './rpc/node.ts';
 
-/** Reorganisations by how deep they were: up to this many blocks. */
+/** Buckets for the depths of reorgs, in blocks. */
 const DEPTHS = [1, 2, 4, 8, 16, 32, 64] as const;
 
 /** The metrics of the networks that this instance follows. A node is named by its place in the setting, never by its URL. */
@@ -110,7 +110,7 @@ export class ChainMetrics {
     const { outcome, omissions, reorgDepth, lagBlocks } = result;
     this.#polls.of(networkId, outcome).inc();
     if (outcome === 'idle') {
-      // Another instance follows it, and says how it is.
+      // Another instance follows the network, and its metrics have the state.
       this.#lag.delete(networkId);
       this.#halted.delete(networkId);
       this.#health.delete(networkId);

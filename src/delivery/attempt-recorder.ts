@@ -53,7 +53,7 @@ function takeBatch({ succeeded, failed }: Lane): AttemptRecord[] {
 }
 
 /**
- * Records the outcomes of attempts in batches. These are transactions of their own, because a claim that fails or takes
+ * Records the outcomes of attempts in batches. The transactions are separate, because a claim that fails or takes
  * long must not keep a finished attempt from being recorded.
  */
 export class AttemptRecorder {
@@ -134,7 +134,10 @@ export class AttemptRecorder {
     }
   }
 
-  /** The store rejects something in one of a batch. That one fails with its reason, and the others are recorded as they are. */
+  /**
+   * Records one attempt of a batch that the store rejected. If the store rejects the attempt too, the delivery fails with the
+   * reason.
+   */
   async #recordAlone(lane: Lane, record: AttemptRecord): Promise<void> {
     try {
       this.#note(lane, [record], await recordAlone(this.options.db, record));
@@ -160,7 +163,10 @@ export class AttemptRecorder {
     this.options.onRecorded(done.filter(({ delivery }) => recorded.has(delivery.deliveryId)));
   }
 
-  /** Once: if the lease had expired during a stall, a claim of this process may have renewed the token a moment ago. */
+  /**
+   * Records an attempt once more. If the lease had expired during a stall, a claim of this process may have renewed the token
+   * since.
+   */
   #recordAgain(lane: Lane, record: AttemptRecord): boolean {
     const isFirst = !this.#recordedAgain.has(record);
     if (isFirst) {

@@ -36,7 +36,7 @@ export type EngineOptions = {
   /** DELIVERY_CONCURRENCY, unless the limit of open files allows less. */
   readonly slots?: number;
   readonly observers?: readonly AttemptObserver[];
-  /** An attempt was not made, because this machine has none of these left. */
+  /** Called when an attempt was not made, because this machine has none of the resource left. */
   readonly onShortage?: (resource: LocalResource) => void;
   readonly workers?: Workers;
 };

@@ -8,7 +8,7 @@ import type { SecretBox } from '../store/tenants/secret-box.ts';
 import { readSigningMaterial, type SigningMaterial } from '../store/tenants/secrets.ts';
 
 const MAX_ENTITIES = 10_000;
-/** Endpoints with credentials of their own, of which each may have 16 KB of headers and a chain of certificates. */
+/** Limit on the endpoints with their own credentials, each with up to 16 KB of headers and a chain of certificates. */
 const MAX_ENDPOINTS = 5_000;
 
 /** The keys that sign a request, and the fixed headers and the client certificate of its endpoint. */

@@ -41,7 +41,7 @@ export async function openStore(config: Config, target = storeTarget(config)): P
 }
 
 /**
- * Past a pooler where there is a way: it keeps the connections of the server, and with them prepared statements that do not
+ * Migrates past a pooler if `target` has a way. A pooler keeps connections of the server, with prepared statements that no longer
  * fit a table which a migration has changed.
  */
 export function migrateStore(db: Database, target: DatabaseTarget): Promise<Migration[]> {

@@ -54,7 +54,7 @@ export type DayAudit = {
   readonly blocks: { readonly from: number; readonly to: number } | null;
   /** Whether every block of the day was compared, and if not, why. */
   readonly state: 'complete' | 'not_final_yet' | 'calls_used';
-  /** Facts that both have, equal in everything. */
+  /** Facts that the store and the node both have, without a difference. */
   readonly equal: number;
   readonly differences: readonly AuditDifference[];
   readonly calls: number;
@@ -74,7 +74,7 @@ export type AuditOptions = {
 };
 
 const FIRST_RANGE = 1_000;
-/** Memory: a range of logs is decoded at once. */
+/** Bounds memory, because all logs of a range are decoded together. */
 const MAX_RANGE = 5_000;
 
 export async function auditDay(options: AuditOptions): Promise<DayAudit> {
@@ -161,7 +161,7 @@ async function compareRange(
   }
 }
 
-/** The backfill of the source comes to this block later. */
+/** Whether the backfill of the source has still to read the block. */
 function isUnread({ nextBlock, lastBlock }: FollowedSource, block: number): boolean {
   if (nextBlock === null) return true;
   return block >= nextBlock && (lastBlock === null || block <= lastBlock);

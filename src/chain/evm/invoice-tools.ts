@@ -44,7 +44,7 @@ export class InvoiceTools {
 
   constructor(private readonly options: InvoiceToolsOptions) {
     const { tokens, call } = options;
-    // A token without decimals may get code later.
+    // Does not save a token without decimals, because its address may get code later.
     const save = (networkId: number, stated: ReadonlyMap<string, StatedToken>) =>
       tokens.save(networkId, new Map([...stated].filter(([, { decimals }]) => decimals !== null)));
     this.#decimals = new TokenDecimals({ read: tokens.read, save }, contractCalls(call));

@@ -43,7 +43,10 @@ export type SourceToolsOptions = {
 const RETRY_AFTER_S = 5;
 /** Earlier blocks that a source of the coin may ask for. */
 const MAX_COIN_HISTORY = 10_000;
-/** Conditions that no topic expresses leave some of them out. */
+/**
+ * Limit on the logs that a preview decodes. It exceeds the events shown, because conditions that no topic expresses leave
+ * logs out.
+ */
 const MOST_DECODED = 10 * MAX_RECENT_EVENTS;
 
 /** Checks and tries sources of a network for the API. Each error is a problem that says how to fix it. */
@@ -170,7 +173,7 @@ export class SourceTools {
 
   #decode(networkId: number, logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]> {
     const { call, readTokens, findEntries } = this.options;
-    // A decoder of its own, which keeps nothing.
+    // A separate decoder, which stores nothing about tokens.
     const decoder = new LogDecoder({
       tokens: { read: readTokens, save: async () => undefined },
       callContract: contractCalls(call),
@@ -240,7 +243,10 @@ function recentEventOf(fact: FoundFact): SourceRecentEvents['events'][number] {
   return { ...eventOf(fact), transactionHash: fact.transactionHash, blockNumber, dateBlock: blockS };
 }
 
-/** Decoding has a bound too. All logs of the first block are kept, so that `fromBlock` stays true. */
+/**
+ * Keeps at least `MOST_DECODED` of the newest logs, so that decoding is bounded. It keeps whole blocks, so that `fromBlock`
+ * stays true.
+ */
 function newest({ logs, fromBlock }: RecentLogs): RecentLogs {
   const cut = logs.at(-MOST_DECODED);
   if (cut === undefined || logs.length === MOST_DECODED) return { logs, fromBlock };

@@ -42,7 +42,7 @@ export class Aim {
     this.#usualMs = leastMs ?? USUAL_MS;
   }
 
-  /** From the end of this poll to the start of the next one. */
+  /** The time from the end of this poll to the start of the next one. */
   waitMs(sight: Sight): number {
     return Math.max(this.#aimMs(sight), this.leastMs ?? 0);
   }

@@ -11,7 +11,7 @@ import type { ChainReader, ReadResult } from './reader.ts';
 import { noteConflict } from './witnesses/conflict.ts';
 import { Witnesses } from './witnesses/witnesses.ts';
 
-/** Each shrinks a range, pauses a source or moves on to the next node. */
+/** Limit on the attempts of a poll. Each one shrinks a range, pauses a source or moves on to the next node. */
 const MAX_ATTEMPTS = 24;
 const DOUBTS_BEFORE_NEXT_NODE = 3;
 
@@ -23,7 +23,7 @@ export type FollowerOptions = FollowOptions &
     readonly clock?: Clock | undefined;
   };
 
-/** Follows one network. `poll` is one look at it, and what it found is in the store. Polls never run at the same time. */
+/** Follows one network. `poll` looks at it once and stores what it found. Polls never run at the same time. */
 export class Follower {
   private readonly follow: Follow;
   readonly #reader: ChainReader;
@@ -70,7 +70,7 @@ export class Follower {
         for (const check of this.#reader.checks(poll, node)) await this.#runAlongside(check);
         await this.#runAlongside(() => this.#reader.backfill(poll, node));
       } else if (live.outcome !== 'halted' && poll.state.head !== null) {
-        // The state of the nodes is worth knowing, even if nothing else is known.
+        // Stores the state of the nodes, even if the poll has found nothing else.
         await poll.commit({});
       }
       await store.queueAlerts(poll.lease);
@@ -119,7 +119,7 @@ export class Follower {
     }
   }
 
-  /** With each node that can be asked, until one leads to an outcome. */
+  /** Tries each node that can be asked until one leads to an outcome. */
   async #followLive(poll: Poll, withTags: boolean): Promise<Live> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const node = this.follow.witnesses.leader();

@@ -3,7 +3,7 @@ import type { PollResult } from './poll-result.ts';
 
 export type LoopHooks = {
   readonly onPoll?: (result: PollResult) => void;
-  /** For what is not the fault of a node: the store failed. */
+  /** Called for failures that are not the fault of a node, such as a failure of the store. */
   readonly onError?: (error: unknown) => void;
   readonly nowMs?: () => number;
   /** The time of day, with which polls aim at the next block. */
@@ -24,7 +24,7 @@ type LoopOptions = LoopHooks & {
 
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 12_000;
-/** Until the block time is learned. */
+/** The wait until the block time is learned. */
 const FIRST_WAIT_MS = 2_000;
 const LEASE_WAIT_MS = 2_000;
 const HALTED_WAIT_MS = 5_000;
@@ -66,7 +66,7 @@ export class PollLoop {
     }
   }
 
-  /** From the start of this poll, which took so long, to the start of the next one. */
+  /** The time from the start of this poll, which took `tookMs`, to the start of the next one. */
   #waitMs(result: PollResult, tookMs: number): number {
     const { catchesUp = true, nodesWaitMs } = this.options;
     const { outcome, blockTimeMs, network } = result;
@@ -90,7 +90,7 @@ export class PollLoop {
   }
 }
 
-/** From the start of one poll to the start of the next. */
+/** The time from the start of one poll to the start of the next. */
 export function waitAfterMs({ outcome, lagBlocks, blockTimeMs }: PollResult, nodesWaitMs: number): number {
   const paceMs = Math.min(Math.max(blockTimeMs ?? FIRST_WAIT_MS, MIN_WAIT_MS), MAX_WAIT_MS);
   switch (outcome) {

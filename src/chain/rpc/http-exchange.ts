@@ -25,7 +25,7 @@ export type HttpOptions = {
 const TIMEOUT_MS = 10_000;
 /** Servers that give a JSON-RPC error one of these statuses are up. */
 const REFUSALS_BY_SERVERS: readonly number[] = [500, 501];
-/** No node keeps Paybell away for longer. */
+/** Limit on the time for which a node can keep Paybell away. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 export function httpExchange(options: HttpOptions): Exchange {

@@ -12,7 +12,7 @@ import { type Clock, RateLimit, SYSTEM_CLOCK } from './rate-limit.ts';
 import { maxBytesOf, mayBeLarge } from './response-size.ts';
 
 export type NodeOptions = {
-  /** Known by it in `GET /chains`, in metrics and in the log, as in `8453#1`. */
+  /** The node's name in `GET /chains`, in metrics and in the log, such as `8453#1`. */
   readonly name: string;
   /** Tells nodes apart in votes, even after the setting was changed; the name unless given. */
   readonly id?: string;
@@ -174,12 +174,12 @@ export class Node {
     const isRefused = failures.every(({ kind }) => kind === 'rpc_error');
     if (isRefused && calls.every(({ method }) => method === 'eth_getLogs')) return outcomes;
     if (failures.every(this.#isRateLimit)) throw new RpcFailure('rate_limited');
-    // A single call may be refused by a healthy node, as where a contract reverts.
+    // A healthy node may reject a single call, such as a call of a contract that reverts.
     if (calls.length > 1) throw first;
     return outcomes;
   }
 
-  /** In as few requests as the node takes. */
+  /** Sends all calls in as few requests as the node takes. */
   async #sendAll(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
     const outcomes = new Map<Call<unknown>, Outcome>();
     let left = calls;
@@ -279,7 +279,7 @@ export class Node {
   readonly #dateMs = (): number => (this.#options.dateMs ?? Date.now)();
 }
 
-/** Calls whose answers are small have no honest answer that is too large. */
+/** Maps an error to a failure. If all calls have small answers, an answer that is too large is garbage. */
 function failureFor(calls: readonly Call<unknown>[], error: unknown): RpcFailure {
   if (!(error instanceof RpcFailure)) return new RpcFailure('garbage');
   return error.kind === 'too_large' && !calls.some(mayBeLarge) ? new RpcFailure('garbage') : error;

@@ -66,7 +66,7 @@ export class Nodes {
     return this.nodes.reduce((least, { logRange }) => logRange.cap(least), blocks);
   }
 
-  /** Until the first of them may be asked. */
+  /** The time until one of the nodes may be asked; 0 if one may be asked now. */
   get waitMs(): number {
     return Math.min(...this.nodes.map((node) => node.waitMs));
   }
@@ -79,7 +79,7 @@ export class Nodes {
     return this.nodes.reduce((sum, { requests }) => sum + requests, 0);
   }
 
-  /** One call to the first node that takes it; the failure of the last one where none does. */
+  /** Sends a call to the first node that takes it. If none does, throws the failure of the last node. */
   async ask<Result>(call: Call<Result>): Promise<Result> {
     let failure = new RpcFailure('unreachable');
     for (let attempt = 0; attempt < this.nodes.length; attempt++) {
@@ -89,7 +89,7 @@ export class Nodes {
         return (await node.send([call])).value(call);
       } catch (error) {
         if (!(error instanceof RpcFailure)) throw error;
-        // A refusal is the word of a healthy node.
+        // A node that rejects the call is healthy, so its answer stands.
         if (error.kind === 'rpc_error') throw error;
         failure = error;
       }

@@ -64,7 +64,7 @@ function failAsReset(error: unknown): never {
   throw error instanceof LocalShortageError ? new AttemptFailure('reset', error.code) : error;
 }
 
-/** Each has the certificates that it trusts, which are about 0.3 MB where EXTRA_CA_FILE adds to them. */
+/** Limit on the TLS contexts. Each holds the certificates that it trusts, which take about 0.3 MB with EXTRA_CA_FILE. */
 const MAX_CONTEXTS = 256;
 
 /** Makes a `Route` for each client certificate, and one without. */

@@ -100,7 +100,7 @@ export class ChunkedBody implements BodyReader {
   }
 }
 
-/** The response ends here at the latest: more than any honest receiver sends, and short bodies keep the connection. */
+/** Limit on the bytes that are read of a body, above any honest receiver's response. A longer body ends the connection. */
 export const BODY_MAX_BYTES = 16 * 1024;
 /** Enough for a person to see why a request was refused. */
 const STORED_MAX_BYTES = 1024;

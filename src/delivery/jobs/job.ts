@@ -1,7 +1,10 @@
 import type { Logger } from '../../log.ts';
 import type { WorkerHealth, Workers } from '../worker-health.ts';
 
-/** While its failures make the instance not ready, so that this ends soon after their cause. */
+/**
+ * The wait after a failure while failures make the instance not ready. It is short, so that the instance is ready soon after
+ * their cause ends.
+ */
 const RETRY_WHILE_NOT_READY_MS = 2_000;
 
 export type JobOptions = {
@@ -16,7 +19,7 @@ export type JobOptions = {
   readonly firstAfterMs?: number;
   /** After a run that failed; `everyMs` if not given. */
   readonly retryAfterMs?: number;
-  /** After a run that left work for later, how soon the next one is due; it does not put off the interval. */
+  /** How soon the next run is due after a successful one, if that is sooner than `everyMs`. */
   readonly leftWorkMs?: () => number;
   /** Spreads each wait by this share of it, so that instances started together do not run together. */
   readonly jitter?: number;

@@ -31,7 +31,10 @@ export class DestinationScan {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Whether every head that was due at the start has been read once: before that, none is known to have nothing waiting. */
+  /**
+   * Whether every head that was due at the start has been read once. Before that, any destination may have deliveries that
+   * wait.
+   */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -41,7 +44,7 @@ export class DestinationScan {
     this.#wantedAtMs = Math.min(this.#wantedAtMs, this.nowMs() + inMs);
   }
 
-  /** Until `next` reads anything. */
+  /** The time until `next` reads a window; 0 if it would now. */
   get nextInMs(): number {
     if (this.#round !== null) return 0;
     return Math.max(0, Math.max(this.#wantedAtMs, this.#restUntilMs) - this.nowMs());

@@ -4,7 +4,10 @@ import type { HealthClass } from './destination-health.ts';
 const UNPROVEN_SHARE = 3 / 4;
 /** Share of all slots for destinations whose last attempt failed. */
 const FAILING_SHARE = 1 / 4;
-/** The last slots are for the first attempt of a destination, and in a class for the entities with the fewest. */
+/**
+ * This share of the slots is for the first attempts of destinations and, within a class, for the entities with the fewest
+ * slots.
+ */
 const LAST_SHARE = 1 / 16;
 /** An entity uses at most this many times as many slots as are free: eight ninths of all when it is alone. */
 const ENTITY_FACTOR = 8;
@@ -12,7 +15,7 @@ const ENTITY_FACTOR = 8;
 export type Capacity = {
   /** How many attempts may be in flight. */
   readonly slots: number;
-  /** How many deliveries may be held beyond these. */
+  /** How many deliveries may be held beyond the attempts in flight. */
   readonly queuePlaces: number;
   /** Limit on the size of the deliveries that are queued or in flight. Reserved deliveries may exceed it. */
   readonly bytes: number;
@@ -52,7 +55,7 @@ export class SlotShares {
     this.#lastSlots = Math.floor(capacity.slots * LAST_SHARE);
   }
 
-  /** By all entities together. */
+  /** The capacity that all entities use together. */
   get used(): Readonly<EntityUse> {
     return this.#used;
   }

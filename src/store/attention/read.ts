@@ -68,7 +68,7 @@ function worstFirst(a: Standing, b: Standing): number {
   );
 }
 
-/** Finite, so that two entities without overdue deliveries are equal. */
+/** The time to sort by. It is finite without overdue deliveries too, so that two such entities are equal. */
 function dueMsOf({ oldestDueMs }: Standing): number {
   return oldestDueMs ?? Number.MAX_SAFE_INTEGER;
 }

@@ -84,7 +84,7 @@ type OverdueRow = { entity_id: SqlUuid; due_ms: SqlInteger };
  */
 function readOverdue(db: Database): Promise<OverdueRow[]> {
   const { nowMs } = db.dialect;
-  // In the order of the index, which ends the search at the first row without a lease, however long the queue is.
+  // Reads in the order of the index and stops at the first row without a lease, however long the queue is.
   const first = (generation: string, order: string) => `select h.entity_id, (select q.due_ms from queue q
       where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no and q.generation ${generation} h.generation
         and q.due_ms <= ${nowMs} - ${OVERDUE_AFTER_MS} and q.lease_ms <= ${nowMs} order by ${order} limit 1) as due_ms

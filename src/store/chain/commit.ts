@@ -78,7 +78,7 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     await writeBackfills(queries, lease, step);
     await writeAccounts(queries, networkId, step.accounts ?? []);
     await dropAccounts(queries, networkId, step.droppedAccounts ?? []);
-    // A time belongs to its block: a new tip without one ends no invoice.
+    // A timestamp belongs to its block, so a new tip without a timestamp ends no invoice.
     const isOldTip = step.tip === null || (step.tip.number === before.tipNumber && step.tip.hash === before.tipHash);
     const tip = {
       number: step.tip?.number ?? before.tipNumber ?? 0,
@@ -182,7 +182,7 @@ export function readAnchors(queries: Queries, networkId: number): Promise<BlockR
   );
 }
 
-/** Only what differs: most steps add one anchor and drop one. */
+/** Writes only the anchors that differ: most steps add one anchor and drop one. */
 async function writeAnchors(queries: Queries, networkId: number, now: readonly BlockRef[]): Promise<void> {
   const before = await readAnchors(queries, networkId);
   const kept = new Map(now.map(({ number, hash }) => [number, hash]));

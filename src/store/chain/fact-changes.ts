@@ -17,7 +17,7 @@ import { entityTable } from '../tenants/tables.ts';
 import { finalEntry, historyOf, withEntry } from './fact-history.ts';
 import { factTable } from './tables.ts';
 
-/** Writes what a look at the network found out about facts, with their history. The transitions are in `domain/chain/facts.ts`. */
+/** Writes the changes of facts that a poll has found, with their history. The transitions are in `domain/chain/facts.ts`. */
 
 export const factColumns = factTable.pick(
   factTable.namesBut(
@@ -32,7 +32,7 @@ export type Moment = { readonly networkId: number; readonly nowMs: number; reado
 export type RetractedRow = FactRow & { readonly reason: RetractionReason };
 
 export type Changed = {
-  /** Facts that have come to where they stand now, or are no longer disputed: their levels must be looked at. */
+  /** Facts that have a new position, or are no longer disputed. The caller must find the finalities that they have there. */
   readonly placed: FactRow[];
   readonly retracted: RetractedRow[];
   /** Facts that nodes disagree about from now on. */
@@ -190,7 +190,7 @@ async function insertFacts(
   return inserted;
 }
 
-/** Without spread operators, which took longer than the rest for each of the thousands of facts of a backfill. */
+/** Avoids spread operators. For the thousands of facts of a backfill, they took longer than the rest. */
 function newRow(
   { fact, evidence }: Extract<FactChange, { change: 'seen' }>,
   seenRevision: number,

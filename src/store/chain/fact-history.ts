@@ -41,7 +41,7 @@ function latestOf(history: string): string {
   return parseHistory(history).slice(-MAX_HISTORY_SHOWN).map(historyOf).join();
 }
 
-/** To be added to the histories of facts that become final where they stand. */
+/** The entry to add to the histories of facts that become final where they stand. */
 export function finalEntry(atMs: number): string {
   return `,${JSON.stringify({ atMs, state: 'final', isDisputed: 0 })}`;
 }

@@ -38,7 +38,7 @@ export type NetworkState = {
  */
 export type StallReason = 'head_old' | 'nodes_disagree' | 'final_waits' | 'payment_disputed';
 
-/** Why a network does not move, and the node because of which, if it is one. */
+/** Why a network does not move, and the node that is the reason, if one node is. */
 export type Trouble = { readonly reason: StallReason; readonly node: string | null };
 
 export const MAX_ANCHORS = 256;

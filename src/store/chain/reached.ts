@@ -60,7 +60,7 @@ export async function readReached(
     }
   };
   const isCounted = ({ finality }: Window) => typeof finalityOf(finality) === 'number';
-  // Confirmations are counted on beyond finality. A final fact has already reached `safe` and `final`.
+  // Paybell counts confirmations beyond finality. A final fact has already reached `safe` and `final`.
   await read(windows.filter(isCounted), `('seen', 'final')`);
   await read(
     windows.filter((window) => !isCounted(window)),

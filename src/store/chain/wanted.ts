@@ -118,7 +118,10 @@ function countsFor(counts: Counts, { ruleAmount }: WantedEvent): Counts {
   return found;
 }
 
-/** After the current options, so that a change between the two statements is seen here. Oldest first. */
+/**
+ * Reads the changes of options, oldest first. Runs after the statement for the current options, so that it sees a change
+ * between the two.
+ */
 function readChanges(queries: Queries, networkId: number, entityIds: readonly string[]): Promise<OptionChange[]> {
   return changeColumns.all(
     queries,

@@ -81,7 +81,7 @@ class StoreCopy {
     return this.target.finish(this.source.tables);
   }
 
-  /** Range by range, which together are all possible keys: a row that only the target has is in one of them. */
+  /** Compares range by range. The ranges cover all possible keys, so a row that only the target has is in one of them. */
   async #verifyTable(table: CopiedTable, before: number): Promise<{ rows: number; checksum: bigint }> {
     let [rows, checksum] = [0, 0n];
     let after: Key | null = null;

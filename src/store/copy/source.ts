@@ -68,7 +68,7 @@ export class CopySource {
     return { json: `[${lines.join(',')}]`, rows: lines.length, lastKey };
   }
 
-  /** The checksums of the first rows after a key, added up, and the range that they cover: of the last, without an end. */
+  /** The sum of the checksums of the first rows after a key, and the range that these rows cover. The last range has no end. */
   sumBatch(table: CopiedTable, after: Key | null, limits: BatchLimits): Sum & { readonly range: KeyRange } {
     let [rows, checksum] = [0, 0n];
     const upTo = this.#walk(table, canonicalText(table, 'sqlite'), after, limits, (text) => {

@@ -13,8 +13,8 @@ const BATCH_DEADLINE_MS = 5 * 60_000;
 const LONG_DEADLINE_MS = 60 * 60_000;
 
 /**
- * To the end of the transaction. A commit that a crash of the server loses takes its progress along, so none waits for the disk;
- * the last commit of a copy waits for all.
+ * Settings up to the end of the transaction. A commit that a crash of the server loses takes its progress along, so no commit waits
+ * for the disk. The last commit of a copy waits for all of them.
  */
 const BATCH_SETTINGS = `select ${Object.entries({
   statement_timeout: '0',
@@ -116,7 +116,7 @@ export class CopyTarget {
     return { table: Number(found.table_no), position, copied: Number(found.copied) };
   }
 
-  /** Before the migrations, because the store of another service must not be migrated. */
+  /** Runs before the migrations, because the store of another service must not be migrated. */
   async #requireNoEntity(): Promise<void> {
     if ((await this.db.get(this.db.dialect.findTable, ['entities'])) === undefined) return;
     if ((await this.db.get('select id from entities limit 1')) !== undefined) throw notEmpty('entities');

@@ -155,7 +155,7 @@ function requireWorkers(citus: Citus | null): asserts citus is Citus {
   }
 }
 
-/** Before the tables: once these are distributed, statements call the functions. */
+/** Runs before the tables are distributed, because statements call the functions from then on. */
 function makeFunctions(db: Database): Promise<void> {
   return db.transaction(async (queries) => {
     for (const sql of db.dialect.lockStore) await queries.run(sql);

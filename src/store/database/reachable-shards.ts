@@ -23,7 +23,7 @@ export async function readReachable<Row>(
   }
 }
 
-/** Heads in the order of a time: those of several shards come one shard after another. */
+/** Sorts heads by a time, because the heads of several shards come one shard after another. */
 export function inOrderOf<Head extends { readonly entity: SqlUuid; readonly webhookNo: number }>(
   { dialect }: Database,
   heads: Head[],

@@ -42,7 +42,7 @@ export function byEntity<Item extends { readonly entityId: string }>(
   return [...Map.groupBy(items, ({ entityId }) => entityId).values()];
 }
 
-/** There are as many as there are numbers of rows, for each list of columns. */
+/** Limit on the lists that are kept. There is one for each number of rows and of columns. */
 const MAX_LISTS = 2_000;
 const lists = new BoundedMap<string, string>(MAX_LISTS);
 

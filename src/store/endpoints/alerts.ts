@@ -126,7 +126,7 @@ type Alerted = RowOf<typeof alertedColumns>;
 
 const OUT_OF_SERVICE = BLOCKED.suspended | BLOCKED.deleted;
 
-/** Returns how many endpoints it has looked at; at most `HEADS_PER_STEP`. */
+/** Returns how many endpoints it has checked; at most `HEADS_PER_STEP`. */
 export async function alertRecoveredEndpoints(db: Database): Promise<number> {
   const text = (alerts: string, heads: string) =>
     `select ${alertedColumns.list} from ${alerts} a

@@ -43,7 +43,7 @@ export type NewEvent = {
   heldLimit?: number | null;
   /** The trace that it belongs to (`domain/trace-context.ts`). */
   trace?: string | null;
-  /** Whether it begins a trace where it belongs to none, and the trace of the batch that it came with. */
+  /** Whether the event begins a trace if it belongs to none. `batchTrace` is the trace of the batch that it came with. */
   beginsTrace?: boolean;
   batchTrace?: string | null;
   /** From acceptance to the first attempt; the first step of the schedule. */

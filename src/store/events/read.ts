@@ -172,7 +172,7 @@ async function countScope(scope: Scope): Promise<number> {
   return nos === null ? countByBuckets(scope.queries, BUCKETS, scope) : countRows(scope);
 }
 
-/** Up to here, a list without a filter is walked faster than its counters are read. */
+/** Up to this many skipped events, walking a list without a filter is faster than reading its counters. */
 const NEAR = 1_000;
 
 const EVENTS = {

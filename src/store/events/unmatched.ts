@@ -54,7 +54,7 @@ export async function unmatchedAmong(
   return new Set(rows.map(({ no }) => dialect.hexOf(no)));
 }
 
-/** Events that may still get deliveries, from the few that are held or have a task to their rows. */
+/** Events that may still get deliveries. Starts with the few events that are held or have a task, and then reads their rows. */
 export function eventsThatFollow(dialect: Dialect, entityId: string, parameters: Parameters): string {
   const { tasks, held, entity } = waitingEvents(dialect, entityId, parameters);
   const key = { entity_id: entity, no: 'following.event_no' };

@@ -38,7 +38,7 @@ export function sessionKey(dialect: Dialect, entityId: string, sessionId: string
   return hex === null ? null : { entity: entityKey(dialect, entityId), id: dialect.bindUuid(hex) };
 }
 
-/** The secret is its own: one of the entity would make everyone who may listen able to sign for all endpoints. */
+/** A session has its own secret. With a secret of the entity, everyone who may listen could sign for all endpoints. */
 export function createSession(db: Database, box: SecretBox, entityId: string, wanted: Wanted): Promise<NewSession> {
   const { dialect } = db;
   const sessionId = newId('lst');

@@ -38,9 +38,9 @@ export type DayScope = {
 
 /** With the largest events, a step reads 25 MiB. */
 const EVENTS_PER_STEP = 100;
-/** The lines are sorted in memory. */
+/** Limit on the events of a day, whose lines are sorted in memory. */
 const MAX_EVENTS = 200_000;
-/** The number in the id of a delivery of Paybell's own. */
+/** The number in the ids of Paybell's own deliveries, which are test requests and alerts. */
 const OWN_NO = 1;
 /** Limit on the combinations of network, event kind and token. More combinations than these would be no useful sums. */
 const MAX_TOTALS = 1_000;

@@ -37,7 +37,7 @@ export async function addStats(queries: Queries, dialect: Dialect, rows: readonl
 
 type Read = Omit<Stats, 'interval' | 'backlog' | 'storage'>;
 
-/** The range is of whole hours where it is of one destination. */
+/** The range must consist of whole hours if there is a destination. */
 export async function readStats(
   db: Database,
   entityId: string,

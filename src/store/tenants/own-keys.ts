@@ -15,7 +15,7 @@ type NewKey = Omit<ApiKeyOptions, 'expiresAt'> & {
   readonly expiresAt: number | null | undefined;
 };
 
-/** Who creates a key. That of an operator is not in the store, so that its expiry is given in the place of its id. */
+/** The key that creates another key. An operator's key is not in the store, so its expiry is given instead of its id. */
 export type KeyMaker = { readonly keyId: string } | { readonly keyId: null; readonly expiresAt: number | null };
 
 export function createOwnKey(

@@ -4,7 +4,7 @@ import { Columns, integer, type RowOf, text } from '../database/sql.ts';
 
 const CELL = new Columns({ networkId: integer('network_id'), event: text('event'), total: integer() });
 
-/** Every known network with every known event, and any other that is registered, each with its counts. */
+/** The counts of every known network with every known event, and of all other pairs that have webhooks. */
 export async function readCoverage(
   db: Database,
   entityId: string,

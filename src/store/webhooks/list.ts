@@ -16,7 +16,7 @@ const ENTRIES_OF_SHORT_READ = 100_000;
 /** The fields of a webhook in the API. */
 export const SHOWN_WEBHOOK = webhookTable.pick(WEBHOOK_FIELDS);
 
-/** The same with its place in the order of creation, which the API does not show. */
+/** The fields in the API and the place in the order of creation, which the API does not show. */
 export const SEQUENCED_WEBHOOK = webhookTable.pick([...WEBHOOK_FIELDS, 'createdSeq']);
 
 export function withoutSequence({ createdSeq: _, ...webhook }: RowOf<typeof SEQUENCED_WEBHOOK>): Webhook {
@@ -131,10 +131,13 @@ const ORDERS = {
   },
 } as const;
 
-/** Up to here, reading the rows that a page skips costs less than reading keys and rows in two statements. */
+/** Up to this many skipped rows, reading them costs less than reading keys and rows in two statements. */
 const SHALLOW = 200;
 
-/** With both, the network is the better one to go by: it has few webhooks of other events. */
+/**
+ * The index of the filter. With a network and an event, it is the network's, because a network has few webhooks of other
+ * events.
+ */
 function indexOf({ networkId, event, sortBy }: WebhookListQuery): string {
   const { none, network, event: ofEvent } = ORDERS[sortBy].indexes;
   return networkId !== undefined ? network : event !== undefined ? ofEvent : none;

@@ -90,7 +90,7 @@ function storedFinality(asked: WebhookFinality): readonly [string, string, numbe
   return [webhookFinalityText(asked), levelsText(asked), mostConfirmations(asked)];
 }
 
-/** `isBulk`: of webhooks that match, and not of one that the caller named. */
+/** `isBulk` is true for a change of all webhooks that match, and false for one that the caller named. */
 export function requireAllowed(
   webhooks: readonly WebhookOfKind[],
   asked: WebhookFinality | null,

@@ -3,8 +3,8 @@ import type { EvmPoll } from '../follow/evm-poll.ts';
 import { balanceAt } from '../rpc/calls.ts';
 
 /**
- * Asks for the balances of invoices that were called late, at the tip: later payments are not stored yet. A balance without a
- * payment names coins that a contract has sent.
+ * Asks for the balances of invoices that Paybell has called late. It asks for them at the tip, because later payments are not
+ * stored yet. A balance that no payment explains came from a contract.
  */
 export async function readBalances(poll: EvmPoll, node: Node): Promise<void> {
   const { lease, state, follow } = poll;

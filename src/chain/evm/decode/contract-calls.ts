@@ -15,7 +15,7 @@ export type CallContract = (networkId: number, call: ContractCall) => Promise<Ca
 /** A call of any method of a network's nodes. Throws an `RpcFailure` if no node responds, or if a node rejects the call. */
 export type RpcCall = (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
 
-/** The code for a revert. Nodes that use another one for it use that one for their own faults too. */
+/** The error code of a revert. Nodes that report a revert under another code use that code for their own faults too. */
 const REVERTED = 3;
 
 export function contractCalls(call: RpcCall): CallContract {

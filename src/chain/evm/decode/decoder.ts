@@ -51,7 +51,7 @@ export type DecoderOptions = {
   readonly onSkipped?: OnSkipped;
 };
 
-/** Together, in values that their conditions name. */
+/** Limit on the values in the conditions of all compiled sources together. */
 const MAX_COMPILED_VALUES = 1_000_000;
 const MAX_READERS = 10_000;
 /** Enough for the sources of a network and of a few backfills. */
@@ -159,7 +159,7 @@ export class LogDecoder implements Decoder {
     }
   }
 
-  /** The same sources are decoded for poll after poll. */
+  /** Caches the index, because poll after poll has the same sources. */
   #indexOf(sources: readonly FollowedSource[], library: AbiLibrary): SourceIndex {
     const known = this.#indexes.find((each) => areSame(each.sources, sources));
     if (known !== undefined) return known.index;
@@ -171,7 +171,10 @@ export class LogDecoder implements Decoder {
     return index;
   }
 
-  /** A revision of a definition never changes. A definition that this release cannot use makes no facts. */
+  /**
+   * Caches by revision, because a revision of a definition never changes. A definition that this release cannot use makes no
+   * facts.
+   */
   #compile(followed: FollowedSource, place: number, library: AbiLibrary): IndexedSource[] {
     const key = `${followed.sourceId} ${followed.revision ?? 1}`;
     const known = this.#compiled.get(key);

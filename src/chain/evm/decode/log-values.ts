@@ -87,13 +87,13 @@ function readSize(word: string): number {
   return word.length === WORD && word.startsWith(NO_SIZE_BITS) ? Number.parseInt(word.slice(-8), 16) : Number.NaN;
 }
 
-/** In one form, whichever way it was read: the library returns small integers as numbers and addresses with capitals. */
+/** Gives a value of the library the form of other values: it returns small integers as numbers and addresses with capitals. */
 function plain({ kind }: EventParameter, value: unknown): unknown {
   if (kind === 'address') return String(value).toLowerCase();
   return kind === 'integer' ? BigInt(value as number | bigint) : value;
 }
 
-/** Undefined for a word that no value of this type has, which no compiler writes. */
+/** Returns undefined for a word that is not a value of this type. No compiler writes such a word. */
 function readWord({ kind, type }: EventParameter, word: string): unknown {
   if (word.length !== WORD) return undefined;
   switch (kind) {
@@ -124,7 +124,7 @@ function readInteger(type: string, word: string): bigint | undefined {
 
 const ranges = new Map<string, { readonly min: bigint; readonly max: bigint; readonly isSigned: boolean }>();
 
-/** There are 64 integer types. */
+/** The range of an integer type. Keeps all of them, because there are only 64 types. */
 export function rangeOf(type: string): { readonly min: bigint; readonly max: bigint; readonly isSigned: boolean } {
   const known = ranges.get(type);
   if (known !== undefined) return known;

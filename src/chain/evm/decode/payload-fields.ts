@@ -72,7 +72,7 @@ function fill(
   }
 }
 
-/** As JSON has it: integers are decimal texts, because many languages would round a number. */
+/** The value in JSON. Integers are decimal texts, because many languages would round a number. */
 function written(value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'number') return value.toString();
   if (Array.isArray(value)) return value.map(written);
@@ -88,7 +88,7 @@ function subject(value: unknown): string | null {
 
 const UNUSABLE = /[\p{Cc}\ufffd]/u;
 
-/** Without the largest fields, until the rest fits into an event; `omittedFields` names them. */
+/** Leaves out the largest fields until the rest fits into an event; `omittedFields` names them. */
 function withoutLargest(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const sizes = Object.entries(fields).map(([name, value]) => ({
     name,

@@ -138,7 +138,7 @@ function isCounted({ fromBlock, untilBlock }: BookEntry, block: number): boolean
 
 const NONE: readonly IndexedSource[] = [];
 
-/** The match of the entity among those from `start` on. */
+/** Finds the match of the entity among the matches from `start` on. */
 export function matchOf(matches: readonly Match[], start: number, entityId: string): Match | undefined {
   for (let at = matches.length - 1; at >= start; at--) {
     if (matches[at]?.source.followed.entityId === entityId) return matches[at];

@@ -34,7 +34,7 @@ export class TokenDecimals {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** A token is left out of the map where it does not say, and where no node could say now. */
+  /** Leaves out tokens that state no decimals, and tokens about which no node could say anything now. */
   async read(networkId: number, tokens: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
     const unknown = [...tokens].filter((token) => token !== NATIVE_TOKEN && !this.#known.has(keyOf(networkId, token)));
     if (unknown.length > 0) await this.#learn(networkId, unknown);

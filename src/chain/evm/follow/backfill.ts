@@ -33,7 +33,10 @@ export function hasBackfill(poll: EvmPoll): boolean {
   return poll.sources.some((source) => isReadable(source, poll));
 }
 
-/** Reads one range of one source, the entities in turn and then their sources. A single node is asked for a range twice, in two calls. */
+/**
+ * Reads one range of one source. Entities take turns, and so do the sources of an entity. A single node is asked for a range
+ * twice, in two calls.
+ */
 export async function backfillOnce(poll: EvmPoll, reader: Node): Promise<void> {
   const { memory, nodes } = poll.follow;
   const progress = progressOf(poll);
@@ -116,7 +119,7 @@ async function write(
   { logs, header }: Reading & { readonly header: Header },
 ): Promise<boolean> {
   const { decoder, memory } = poll.follow;
-  // With all sources, because a log belongs to the oldest source that takes it.
+  // Decodes with all sources, because a log belongs to the oldest source that takes it.
   const { last: before } = progress;
   const isSame = before !== null && areSameSources(before.sources, poll.sources) && areSameLogs(before.logs, logs);
   const found = isSame ? before.found : ofBackfill(poll, source, await decoder.decode(logs, poll.sources));
@@ -195,7 +198,7 @@ function isSameLog(a: Log, b: Log | undefined): boolean {
   );
 }
 
-/** A node has said once more what it said before. */
+/** Counts a reading in which the node repeated its last response. */
 function noteRepetition(progress: BackfillProgress): void {
   progress.readings++;
   progress.total++;
@@ -232,7 +235,10 @@ function rangeOf({ follow }: EvmPoll, source: FollowedSource): BlockRange {
   return range;
 }
 
-/** A range that was begun without an address that counts in it is read from its start again. */
+/**
+ * Contains the revision of rereading: if an address begins to count in a range that was already begun, the range starts
+ * again.
+ */
 function keyOfSource({ entityId, sourceId, rereadRevision = 0 }: FollowedSource): string {
   return `${entityId} ${sourceId} ${rereadRevision}`;
 }

@@ -7,8 +7,8 @@ import type { EvmPoll } from './evm-poll.ts';
 
 /**
  * Adds the times of their blocks to new places of payments that invoices expect: the time says whether a payment is late. A node may
- * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. The
- * other nodes are asked for what the node of the reading does not know or is not believed.
+ * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. If
+ * the node of the reading does not know a time, or its time is not credible, Paybell asks the other nodes.
  */
 export async function dateExpected(
   poll: EvmPoll,
@@ -63,7 +63,7 @@ async function readTimesUnlessFailing(...reading: Parameters<typeof readTimes>):
   }
 }
 
-/** With this time in place of the one that it has. */
+/** The change with this time of its block, or with none. */
 function withTime(change: FactChange, blockS: number | undefined): FactChange {
   const at = ({ blockS: _, ...position }: Position): Position => ({
     ...position,

@@ -46,7 +46,10 @@ export function findFlood(logs: readonly Log[], sources: readonly FollowedSource
   return flood;
 }
 
-/** The logs of this block cannot be read: pauses the sources because of which, or lets the next attempt ask in smaller parts. */
+/**
+ * Call it if the logs of a block cannot be read. Pauses the sources that are the reason, or makes the next attempt ask in
+ * smaller parts.
+ */
 export async function pauseRefused(poll: EvmPoll, node: Node, block: number, sources = poll.sources): Promise<void> {
   const flood = await searchFlood(poll, node, block, sources);
   if (flood.size > 0) return pauseFlood(poll, flood);
@@ -88,7 +91,7 @@ async function searchFlood(
   }
   if (flood.length === 0 && isSuspected) throw new InDoubt();
   const { largest } = sizes;
-  // Each can be read and all together cannot: the largest one makes room.
+  // Each demand can be read alone, but not all together. Pausing the largest one makes room for the others.
   const isTogether = flood.length === 0 && (isTooLarge || sizes.logs > MAX_BLOCK_TOTAL);
   if (isTogether && largest !== null) flood.push(largest);
   return new Map(sourcesOf(flood).map((source) => [source, block]));

@@ -36,8 +36,9 @@ export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks:
 }
 
 /**
- * Whether a live poll that began with this block leaves a block to the backfill of a source. Nothing if no source waits. Another
- * source of the entity that takes the same log does not wait with it. The decoder keeps sources of earlier polls, so their ids count.
+ * Tells whether a live poll that began with this block leaves a block to the backfill of a source; undefined if no source waits.
+ * Another source of the entity that takes the same log does not wait with it. The decoder keeps the sources of earlier polls, so
+ * sources are compared by their ids.
  */
 export function waitsAbove({ sources }: Pick<EvmPoll, 'sources'>, tailFrom: number): Waits | undefined {
   const behind = sources.filter((source) => isBehind(source, tailFrom));
@@ -50,7 +51,7 @@ function nameOf({ entityId, sourceId }: SourceKey): string {
   return `${entityId} ${sourceId}`;
 }
 
-/** Without new payments whose turn has not come. A payment to the address of an invoice does not wait for the history of a source. */
+/** Leaves out new payments that wait for the history of their source. A payment to the address of an invoice does not wait. */
 export function inTurn(changes: readonly FactChange[], waits: Waits | undefined): readonly FactChange[] {
   if (waits === undefined) return changes;
   const isEarly = (fact: FoundFact) => fact.expected === undefined && waits(fact, fact.position.blockNumber);
@@ -72,8 +73,8 @@ export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): Backfill
 }
 
 /**
- * Without facts of other entities, whose sources read their own blocks. Another source of the entity may have read these blocks
- * long ago. Its payments were published then. If retention has removed them since, they must not be published again.
+ * Leaves out facts of other entities, whose sources read their own blocks. Another source of the entity may have read these blocks
+ * long ago and published their payments. If retention has removed these payments since, Paybell must not publish them again.
  */
 export function ofBackfill(
   { sources }: Pick<EvmPoll, 'sources'>,

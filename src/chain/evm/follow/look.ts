@@ -89,7 +89,10 @@ export async function lookAt(poll: EvmPoll, node: Node, { withTags, isTail }: Lo
   return compareAt(poll, node, { ...look, agreed: anchor, hashes }, header);
 }
 
-/** Whether the head is the tip or its child. Several blocks a poll are taken for its descendants for a few seconds. */
+/**
+ * Whether the head is the tip or its child. With several blocks a poll, the head counts as a descendant of the tip for a few
+ * seconds.
+ */
 function isNext(poll: EvmPoll, tip: BlockRef, head: Header): boolean {
   const { state, follow } = poll;
   const { memory, clock } = follow;
@@ -185,7 +188,7 @@ async function blocksAt(node: Node, blocks: readonly BlockRef[], head: Header): 
   return calls.flatMap((call) => outcomes.value(call) ?? []);
 }
 
-/** From this head and an older one. */
+/** Learns the block time from this head and an older one. */
 function learnPace({ state, follow }: EvmPoll, head: Header): number | null {
   const { memory } = follow;
   const { paceFrom } = memory;

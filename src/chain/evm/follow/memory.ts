@@ -112,7 +112,7 @@ export class EvmMemory extends Memory {
   backfill: BackfillProgress | null = null;
   readonly bookModes: BookModes;
   backfillTurn = 0;
-  /** Not before this time. */
+  /** The next backfill begins at this time at the earliest. */
   backfillAtMs = LONG_AGO;
   readonly backfillRanges = new Map<string, BlockRange>();
   /** The nodes that did not have a lost fact, each as often as it was asked. */

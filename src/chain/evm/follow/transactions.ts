@@ -17,7 +17,7 @@ export function transactionsToAsk({ lease, follow }: EvmPoll, headHash: string):
   return [...new Set(due.map(({ transactionHash }) => transactionHash))].slice(0, HELD_A_POLL);
 }
 
-/** After receipts that were read at this head. A receipt of another branch says nothing, and is asked for again. */
+/** Notes the receipts that were read at this head. A receipt of another branch says nothing, and is asked for again. */
 export function noteHeldAsked({ lease, follow }: EvmPoll, headHash: string, { receipts, isCanonical }: Receipts): void {
   const { memory } = follow;
   if (memory.heldHead !== headHash) memory.heldAsked.clear();

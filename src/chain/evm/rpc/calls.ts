@@ -66,7 +66,7 @@ export function balanceAt(address: string, block: number): Call<bigint> {
   return { method: 'eth_getBalance', params: [address, quantity(block)], read: readAmount };
 }
 
-/** With `isTaken`, the other logs are left out unread. */
+/** Leaves out the logs that `isTaken` rejects, without reading them. */
 export function logsOf(
   { fromBlock, toBlock, blockHash, addresses, topics }: LogFilter,
   isTaken?: (raw: unknown) => boolean,

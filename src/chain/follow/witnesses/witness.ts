@@ -120,7 +120,10 @@ export class Witness {
     return this.#uselessSinceMs !== null;
   }
 
-  /** Whether the node no longer counts for the quorum. Until then nothing is final by the word of fewer nodes. */
+  /**
+   * Whether the node no longer counts for the quorum. Until then, the other nodes cannot make a block final with a smaller
+   * quorum.
+   */
   isAbsent(nowMs: number): boolean {
     return this.#uselessSinceMs !== null && nowMs - this.#uselessSinceMs >= ABSENT_AFTER_MS;
   }

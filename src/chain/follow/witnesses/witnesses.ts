@@ -39,7 +39,7 @@ const IMPLAUSIBLE_MS = 600_000;
 const FUTURE_S = 60;
 /** An older answer says nothing about a node now. */
 const FRESH_MS = 150_000;
-/** A node that showed a log which most nodes deny does not lead for so long, if another node can. */
+/** A node that showed a log which most nodes deny does not lead for this long, if another node can. */
 const DISTRUST_MS = 3_600_000;
 const HOUR_MS = 3_600_000;
 const SAME_MOMENT_MS = 1_000;
@@ -86,7 +86,7 @@ export class Witnesses {
     this.of(node).noteTags(head, tags, this.rules);
   }
 
-  /** For so long the head of a node may stay the same. */
+  /** The time for which a head may stay the same before the node counts as frozen. */
   static frozenMs(blockTimeMs: number | null): number {
     return Math.max(MIN_FROZEN_MS, FROZEN_BLOCKS * (blockTimeMs ?? UNKNOWN_BLOCK_TIME_MS));
   }
@@ -156,8 +156,8 @@ export class Witnesses {
   }
 
   /**
-   * The verdict of these votes. A node that has voted and fails since is one of the nodes whose majority is needed: its vote alone
-   * does not decide where fewer nodes are left. The vote of a node that the setting no longer names does not count.
+   * The verdict of these votes. A node that voted and has failed since still counts for the majority, so that its vote alone does
+   * not decide if few nodes are left. The vote of a node that the setting no longer names does not count.
    */
   judge(votes: Votes, isComplete: boolean): Verdict {
     const nowMs = this.clock.nowMs();

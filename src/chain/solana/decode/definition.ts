@@ -34,7 +34,10 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const MAX_WALLETS = 1_000;
 
-/** All errors at once. The definition that is returned is written in one way, so that equal ones have equal hashes. */
+/**
+ * Compiles a definition, or returns all of its errors. The returned definition is canonical, so that equal definitions have
+ * equal hashes.
+ */
 export function compileSource(definition: SourceDefinition): Compiled {
   const { networkId, preset, contract, where, fields, minAmount, addressBook } = definition;
   const errors: DefinitionError[] = [];

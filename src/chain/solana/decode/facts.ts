@@ -37,7 +37,10 @@ export class PaymentDecoder {
     return [...payments.values()];
   }
 
-  /** A revision of a definition never changes. A definition that this release cannot use makes no facts. */
+  /**
+   * Caches by revision, because a revision of a definition never changes. A definition that this release cannot use makes no
+   * facts.
+   */
   compile({ sourceId, revision = 1, definition }: FollowedSource): CompiledSource | null {
     const key = `${sourceId} ${revision}`;
     const compiled = this.#compiled.get(key) ?? compileSource(definition);

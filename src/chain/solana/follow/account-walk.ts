@@ -55,7 +55,7 @@ export function walkAccount(
       gap = { slot: last?.slot ?? cursor.cursorSlot, balance, next: firstBalance(changes, balance) };
       continue;
     }
-    // This slot confirms the balance after the one before it.
+    // This slot begins with the balance after the slot before it, and so confirms that balance.
     if (last !== null) closings.set(last.slot, last.closing);
     balance = changes.reduce((sum, { before, after }) => sum + after - before, balance);
     const newest = group.at(-1)?.signature ?? '';
@@ -80,7 +80,7 @@ function atSlot(transaction: Transaction | undefined, slot: number): Transaction
 
 type Change = { readonly before: bigint; readonly after: bigint };
 
-/** The balance before the first of these transactions: no other one of them leads to it. */
+/** The balance before the first of these transactions, which is the balance that none of them leads to. */
 function firstBalance(changes: readonly Change[], fallback: bigint): bigint {
   const first = changes.find(({ before }) => !changes.some(({ after }) => after === before));
   return (first ?? changes[0])?.before ?? fallback;

@@ -35,7 +35,7 @@ function isDue({ state, follow: { memory } }: SolanaPoll, { account }: WatchedAc
   const { known, newestSlot, lists } = memory.accountOf(account);
   const cursor = memory.progress?.get(account)?.cursorSlot;
   if (known === null || newestSlot === null || cursor === undefined || state.final === null) return false;
-  // A busy account has always a newer transaction: its older ones are moved past now and then.
+  // A busy account always has a newer transaction. The cursor still moves past its older ones now and then.
   const oldest = [...(lists[0]?.digests.keys() ?? [])][0] ?? newestSlot;
   return newestSlot > cursor && (newestSlot <= state.final || oldest + BUSY_SLOTS <= state.final);
 }

@@ -57,7 +57,7 @@ export async function listAccounts(
     const pages = await readPages(node, { account: watched.account, cursor, minContextSlot, first });
     if (pages === null) continue;
     const { entries, hasEnd } = pages;
-    // Failed transactions change no tokens, and of the SOL only the fee of who sent them.
+    // A failed transaction moves no tokens, and no SOL but the fee of its sender.
     const counted = watched.isNative ? entries : entries.filter(({ isFailed }) => !isFailed);
     const flood = hasEnd ? null : TOO_LONG;
     listed.push({ watched, cursor, entries: counted, flood: isFlood(entries) ? FLOOD : flood });

@@ -15,7 +15,10 @@ import { isAlone, POLL_MS, type SolanaPoll, voterOf } from './solana-poll.ts';
  */
 
 const MAX_LISTS = 4;
-/** Equal readings after which a change of the balance has no transaction, as the rewards of a validator. */
+/**
+ * After this many equal readings, a change of the balance counts as one without a transaction, such as the rewards of a
+ * validator.
+ */
 const GAP_READINGS = 3;
 
 export type AccountReading = {
@@ -72,7 +75,10 @@ export async function readAccounts(
   return { changes: placed.changes, accounts: moved, isWhole, gaps };
 }
 
-/** Half of what the rate allows from one poll to the next. The rest is for other accounts and for finality. */
+/**
+ * Limit on the calls for transactions in a poll: half of what the rate allows. The rest is for lists and for
+ * finality.
+ */
 function callsAPoll({ follow }: SolanaPoll, node: Node): number {
   const paceMs = follow.options.pollMs ?? POLL_MS;
   return Math.max(10, Math.min(2_000, Math.floor((node.callsPerSecond * paceMs) / 2_000)));

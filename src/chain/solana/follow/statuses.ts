@@ -21,7 +21,10 @@ import { isAlone, type SolanaPoll, voterOf, votersNeeded } from './solana-poll.t
  */
 
 const GRACE_SLOTS = 200;
-/** Calls of 256 statuses. Facts beyond them are not asked for, and finality waits for them. */
+/**
+ * Limit on the open facts of a poll, which takes ten calls. A poll does not ask for facts past it, and finality waits for
+ * them.
+ */
 const MAX_OPEN = 10 * MAX_STATUSES;
 const MAX_MOVES = 100;
 const MIN_ABSENCES = 2;

@@ -17,7 +17,7 @@ const TOKEN_ACCOUNT_BYTES = 165;
 const OWNER = { start: 32, end: 64 } as const;
 const IS_MINT = 1;
 
-/** For each address its account; null for an address without one. */
+/** The account of each address; null for an address without one. */
 export function shownAccountsOf(addresses: readonly string[]): Call<(ShownAccount | null)[]> {
   const dataSlice = { offset: 0, length: TOKEN_ACCOUNT_BYTES + 1 };
   return {

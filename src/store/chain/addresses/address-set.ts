@@ -30,7 +30,7 @@ export function isAddressWord(word: string): boolean {
   return word.length === WORD_PREFIX.length + WORDS * DIGITS && word.startsWith(WORD_PREFIX);
 }
 
-/** The address in a word for which `hasWord` of some set is true, or which is one of its words. */
+/** The address in a word. The word must be one of the words of a set, or one that the set's `hasWord` accepts. */
 export function addressIn(word: string): string {
   return `0x${word.slice(WORD_PREFIX.length)}`;
 }

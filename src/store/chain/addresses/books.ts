@@ -67,7 +67,7 @@ export function keyOf({ entityId, sourceId }: Pick<BookSource, 'entityId' | 'sou
   return `${entityId} ${sourceId}`;
 }
 
-/** Without the addresses of books that are gone. */
+/** Builds the sets of the groups again, without the addresses of books that are gone. */
 function rebuild(names: ReadonlySet<string>, groups: ReadonlyMap<string, Group>, books: Iterable<KeptBook>): void {
   if (names.size === 0) return;
   for (const name of names) {

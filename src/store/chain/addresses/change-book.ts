@@ -68,7 +68,10 @@ export function addAddresses(
   });
 }
 
-/** In a transaction that has locked the network and the entity. Returns the number of the last change of the book too. */
+/**
+ * Call it in a transaction that has locked the network and the entity. Also returns the number of the last change of the
+ * book.
+ */
 export async function addToBook(
   queries: Queries,
   dialect: Dialect,
@@ -131,7 +134,7 @@ export function removeAddresses(
   });
 }
 
-/** In a transaction that has locked the network and the entity. */
+/** Call it in a transaction that has locked the network and the entity. */
 export async function removeFromBook(
   queries: Queries,
   { source, network }: LockedBook,
@@ -146,7 +149,7 @@ export async function removeFromBook(
   const removed = [...known.values()].filter(({ untilBlock }) => untilBlock === null);
   const untilBlock = Math.max(network.head ?? 0, network.tipNumber ?? 0, source.createdHead);
   const revision = network.addressRevision + 1;
-  // Without a block since it was added, an address has counted for none.
+  // If no block came since an address was added, the address has counted for no block.
   const isUnused = ({ fromBlock }: Row) => fromBlock > untilBlock;
   const which = 'network_id = $1 and entity_id = $2 and source_id = $3';
   const key = [networkId, entityId, sourceId];
@@ -223,7 +226,10 @@ function isOther(row: Row | undefined, { agreementId, reference }: NewAddress): 
   return row !== undefined && (row.agreementId !== (agreementId ?? null) || row.reference !== (reference ?? null));
 }
 
-/** Without a new number if only the agreement or the reference changes: the row is read whenever a log has the address. */
+/**
+ * Keeps the number of the row if only the agreement or the reference changes, because the row is read whenever a log has the
+ * address.
+ */
 async function updateRow(
   queries: Queries,
   { networkId, entityId, sourceId }: LockedBook['source'],
@@ -246,7 +252,7 @@ type NotedChange = {
   readonly added: number;
   /** The first block that was not read for an address of the change. */
   readonly firstUnread: number;
-  /** Whether it is below blocks that were read before. */
+  /** Whether the first unread block is below blocks that were read before. */
   readonly isReread: boolean;
 };
 

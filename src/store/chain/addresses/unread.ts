@@ -18,10 +18,10 @@ import type { Queries } from '../../database/database.ts';
 export const NOTE_UNREAD = `book_from = case when book_revision = book_read or book_from > $4 then $4 else book_from end,
   book_revision = $3`;
 
-/** Blocks of the source alone are unread. */
+/** Whether blocks must still be read for the source alone. */
 const IS_PENDING = '(last_block is null or next_block <= last_block)';
 
-/** Before the sources of the lease are read. The row of the network is locked. Does nothing if no book has changed. */
+/** Call it with the row of the network locked, before the sources of the lease are read. Does nothing if no book has changed. */
 export async function takeOverUnread(queries: Queries, networkId: number, tip: number | null): Promise<void> {
   const isUnread = 'next_block is not null and book_from <= $2';
   await queries.run(

@@ -53,7 +53,7 @@ export async function readDueHeld(
 ): Promise<DueHeld> {
   const holders = await holderColumns.all(queries, HOLDERS, [networkId, after]);
   const nextAfter = holders.length < MAX_HOLDERS ? '' : (holders.at(-1)?.entityId ?? '');
-  // A wait that is longer than the longest is from before the head went back.
+  // A wait above the maximum was stored before the head went back, and counts as over.
   const isDue = (block: number) => block <= head + 1 || block > head + MOST_BLOCKS;
   const served = holders
     .filter(({ firstDue, lastDue }) => isDue(firstDue) || isDue(lastDue))

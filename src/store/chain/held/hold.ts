@@ -112,7 +112,7 @@ const BLOCKS_TO_WAIT = `case ${[0, 1, 2].map((absences) => `when absences <= ${a
 /** Due from the first poll on. */
 const AT_ONCE = 0;
 
-/** After a poll. A transaction that is in a block of another branch is not absent. */
+/** Notes after a poll which transactions were asked for. A transaction that is in a block of another branch is not absent. */
 export async function writeAsked(queries: Queries, { asked, head }: Step, nowMs: number): Promise<void> {
   for (const { entityId, factId, isAbsent } of asked) {
     const next = isAbsent

@@ -47,7 +47,7 @@ const heldColumns = new Columns({
 /** A retraction by the sender has the round 0, and stays. A retraction by the network ends when the payment returns. */
 const IS_WITHDRAWN = 'outdated_by is not null and retracted_round = 0';
 
-/** A payment that returns is released again, with new deliveries. */
+/** The round of the event. A payment that returns is released again in the next round, with new deliveries. */
 export function roundOf({ revision }: Pick<ReleasedEvent, 'revision'>): number {
   return Math.min(revision, MAX_ROUND);
 }

@@ -83,7 +83,7 @@ export async function publishInvoices(queries: Queries, outbox: Outbox, step: In
   }
 }
 
-/** A payment that has come to another block has the events of its finality already. */
+/** Whether the event is new. A payment that moved to another block has the events of its finality already. */
 function isNew({ event, finality }: OutboxEvent, fact: InvoiceFact, published: PublishedEvents): boolean {
   return event === RETRACTION || !published.has(fact, event, finality);
 }

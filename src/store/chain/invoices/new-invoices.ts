@@ -54,7 +54,7 @@ type Occupant = {
 
 export type Decision =
   | { readonly kind: 'exists'; readonly invoiceId: string; readonly fromBlock: number }
-  /** The invoices in `replaced` are paid for good, and leave the address to it. */
+  /** The invoices in `replaced` have final payments that pay them, and leave the address to the new invoice. */
   | {
       readonly kind: 'new';
       readonly invoiceId: string;

@@ -82,7 +82,10 @@ async function countMatches(queries: Queries, { alternatives, parameters }: Matc
 
 const idColumns = factTable.pick(['factId']);
 
-/** The order by date that no index has, so that an engine reads the few matches of another index and sorts them. */
+/**
+ * The order by date, as an expression that no index has. The engine then reads the few matches of another index and sorts
+ * them.
+ */
 const SORTED = 'coalesce(created_at_ms, 0)';
 
 async function readMatches<Row extends { readonly factId: string }>(

@@ -64,7 +64,7 @@ export async function findMatches(
   if (!isOfNetworks && query.networkId !== undefined) {
     common.push(`${ONE_BY_ONE} = ${parameters.bind(query.networkId)}`);
   }
-  // Only one pair of conditions can be read as two lists that an index has in order.
+  // If there are two pairs of conditions, an index can serve only one of them as two ordered lists.
   const [pair, others] = address.length > 0 ? [address, found] : [found, []];
   if (others.length > 0) common.push(`(${others.join(' or ')})`);
   const rest = common.join(' and ');
@@ -77,8 +77,8 @@ function eachWithEach(all: readonly string[], group: readonly string[]): readonl
 }
 
 /**
- * Whether the payments are read by network, in the order of their dates: all of them, or the payments of an account. The index of
- * states, of an amount or of a token leads to fewer.
+ * Whether the payments are read by network, in the order of their dates. This is so for all payments and for the payments of an
+ * account. For a state, an amount or a token, another index leads to fewer payments.
  */
 function isReadByNetwork(query: PaymentListQuery): boolean {
   const { payer, payee, address, q, token, amount, minAmount, maxAmount, state } = query;
@@ -88,7 +88,7 @@ function isReadByNetwork(query: PaymentListQuery): boolean {
   return token === undefined || (hasAccount && !hasRange);
 }
 
-/** The network where no index may be chosen by it, because another one leads to fewer payments. */
+/** The network, as an expression that no index has. The engine then chooses another index, which leads to fewer payments. */
 const ONE_BY_ONE = 'coalesce(network_id, 0)';
 
 /** One step along the index for each network. */
@@ -100,7 +100,10 @@ const NETWORKS = `with recursive found (network_id) as (
   )
   select network_id from found where network_id is not null`;
 
-/** Each network has its payments in the order of their dates, so that a network with few of many does not read the others. */
+/**
+ * The conditions for each network. Its index has the payments in the order of their dates, so that a network with few
+ * payments reads no others.
+ */
 async function ofNetworks(
   queries: Queries,
   entityId: string,

@@ -191,7 +191,7 @@ function confirmationsOf({ state, blockNumber }: Place, network: NetworkLevels |
   return Math.max(1, network.levels.head - blockNumber + 1);
 }
 
-/** Whether an event may still come of it. Confirmations are counted beyond finality. */
+/** Whether the payment may still lead to an event. Paybell counts confirmations beyond finality. */
 function mayWait({ state, isSilent }: Pick<PaymentRow, 'state' | 'isSilent'>): boolean {
   return isSilent === 0 && state !== 'retracted';
 }

@@ -43,10 +43,10 @@ const shownColumns = new Columns({
 });
 const detailColumns = new Columns({ ...shownColumns.shape, ...factTable.pick(['history']).shape });
 
-/** From here on, reading the rows that a page skips costs more than a second statement. */
+/** From this many skipped rows on, reading them costs more than a second statement. */
 const DEEP = 1_000;
 
-/** All facts without those that are not final, of which there are few. `$2` is the state. */
+/** The number of final facts: all facts minus the few that are not final. `$2` is the state. */
 const FINAL_COUNT = `(select count(*) from facts where entity_id = $1)
   - (select count(*) from facts where entity_id = $1 and state <> $2 and ${IS_NOT_FINAL})`;
 

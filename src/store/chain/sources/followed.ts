@@ -33,7 +33,7 @@ type Definition = {
   readonly characters: number;
 };
 
-/** Together, in characters of JSON. */
+/** Limit on the sources that are kept, in characters of JSON. */
 const MAX_KEPT = 32_000_000;
 
 const entityColumns = sourceTable.pick([...KEPT, 'definition']);

@@ -25,7 +25,7 @@ export type PreparedSource = {
   readonly head: number;
 };
 
-/** The same definition again is the source that exists. */
+/** Creates a source. If a source has the same definition, returns that source. */
 export function createSource(
   db: Database,
   entityId: string,
@@ -129,7 +129,10 @@ function settingsOf({
   };
 }
 
-/** Blocks from before its creation are still to be read; before the follower has seen it, its first block says so. */
+/**
+ * Whether blocks from before the source's creation must still be read. Before the follower has seen the source, its first
+ * block decides.
+ */
 const IS_CATCHING_UP = 'coalesce(next_block <= last_block, from_block <= created_head)';
 
 const STATE_CONDITIONS: Readonly<Record<Source['state'], string>> = {

@@ -137,7 +137,7 @@ async function changeDefinition(
   if (other !== undefined) return { kind: 'exists', sourceId: other.id };
   const appliesFrom = Math.max(head, network?.head ?? 0, network?.tipNumber ?? 0, row.appliesFrom - 1) + 1;
   const earlier = [...readVersions(row.earlier)];
-  // Without a block since the last change, the definition in between counts for none.
+  // If no block came since the last change, the definition in between counts for no block.
   if (appliesFrom > row.appliesFrom) earlier.push(versionOf(row, appliesFrom - 1));
   while (earlier.length > MAX_EARLIER) {
     const oldest = earlier.shift();

@@ -102,7 +102,7 @@ async function make(queries: Queries, day: Days): Promise<boolean> {
   return true;
 }
 
-/** Attached, because `create table … partition of` would lock the whole table against every statement. */
+/** Attaches a table, because `create table … partition of` would lock the whole table against every statement. */
 async function attach(queries: Queries, table: PartitionedTable, { suffix, fromMs, toMs }: Days): Promise<void> {
   const name = `${table}_${suffix}`;
   await queries.run(`create table ${name} (like ${table} including defaults including storage including compression)`);

@@ -79,7 +79,7 @@ export const dialect: Omit<Dialect, 'leaseClock'> = {
   storeBytes: 'pg_database_size(current_database())',
 };
 
-/** Without the spaces that PostgreSQL writes into JSON, as SQLite has it. */
+/** JSON without the spaces that PostgreSQL writes, as SQLite has it. */
 function jsonOf(key: string, value: string): string {
   return `replace(cast(json_object_agg(${key}, ${value}) as text), ' ', '')`;
 }

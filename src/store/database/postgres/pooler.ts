@@ -56,7 +56,7 @@ export async function takesSettings(client: SQL, settings: ServerSettings): Prom
   }
 }
 
-/** The first statement of each connection has the same name, and a pooler keeps the two apart or does not. */
+/** Fails if the pooler mixes up prepared statements: the first statement of each connection has the same name. */
 async function requirePreparedStatements(one: SQL, other: SQL): Promise<void> {
   try {
     await one.unsafe('select cast($1 as integer) as first', [1]);

@@ -74,7 +74,7 @@ class PostgresDatabase implements Database {
   readonly #transactionSlots: Semaphore;
   readonly #snapshotSlots: Semaphore;
   #pool: Pool;
-  /** Replaced, and closed once the last of their calls has ended. */
+  /** Pools that were replaced. Each is closed once the last of its calls has ended. */
   readonly #retired = new Set<Pool>();
   readonly #deadlineMs: number;
   /**

@@ -22,7 +22,7 @@ export async function openSqlite(file: string, deadlineMs = STORE_DEADLINE_MS): 
 }
 
 /**
- * Also in a folder that others can read. SQLite gives its further files the mode of the database; those that are there
+ * Restricts the files to their owner, even in a folder that others can read. SQLite gives its further files the mode of the database; those that are there
  * may be from a version that left all of them readable.
  */
 function restrictToOwner(file: string): void {

@@ -25,7 +25,7 @@ export type Claimed = {
   /** Before this attempt. */
   status: DeliveryStatus;
   attempts: number;
-  /** Before this claim: the return of an unsent claim writes it back. */
+  /** The value before this claim, which the return of an unsent claim writes back. */
   mayBeReceived: boolean;
   /** Steps of the schedule used up. */
   steps: number;

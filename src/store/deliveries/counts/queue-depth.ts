@@ -6,7 +6,7 @@ import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim/d
 /** One look at the index reads this many of its entries: about a millisecond on SQLite. */
 const ENTRIES_PER_LOOK = 2_000;
 const FRESH_MS = 3_000;
-/** A long queue takes its time to count: never more than about a fiftieth of it goes into counting. */
+/** Counting takes at most about a fiftieth of the time: after a count, the next one waits for this many times as long. */
 const COST_FACTOR = 50;
 /** A scrape gets the last figures instead of waiting for a long count. */
 const LONGEST_WAIT_MS = 250;

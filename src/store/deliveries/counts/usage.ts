@@ -3,7 +3,10 @@ import { DomainError } from '../../../domain/errors.ts';
 import { type Database, longReadsOf, type Reads, type SqlInteger } from '../../database/database.ts';
 import { entityKey } from '../../database/sql.ts';
 
-/** A sum older than this is read again; one that leaves no room sooner, because deliveries go out all the while. */
+/**
+ * A sum older than this is read again. A sum that leaves no room is read again sooner, because deliveries leave the queue all
+ * the time.
+ */
 const FRESH_MS = 1_000;
 const FULL_FRESH_MS = 100;
 const MAX_ENTITIES = 10_000;

@@ -104,7 +104,7 @@ function cut(scope: Scope, { sinceMs, untilMs }: { sinceMs?: number | null; unti
 /** Finds the rows of a window by whole buckets: returns the part of the scope to read, and how many matches to skip in it. */
 export async function findPart(scope: Scope, window: Window): Promise<{ scope: Scope; skip: number }> {
   const { webhooks, status } = scope;
-  // One index has these in the order of the list, and nothing else.
+  // One index has exactly these deliveries, in the order of the list.
   const isNear = webhooks === null && status !== 'delivered' && window.skip < NEAR;
   if (!isInBuckets(scope) || isNear || (webhooks?.length ?? 0) > MAX_WEBHOOKS) return { scope, skip: window.skip };
   return findInBuckets(scope.queries, bucketsOf(scope), scope, window);
@@ -117,8 +117,8 @@ function isInBuckets(scope: Scope): boolean {
   return status !== 'cancelled' || countWaiting(scope, status) === 0;
 }
 
-/** Up to here, matches are walked faster than counters are read. */
+/** Up to this many skipped matches, walking them is faster than reading counters. */
 const NEAR = 1_000;
 
-/** With more than these, reading their counters costs more than it saves, and they take more than one statement. */
+/** With more webhooks, reading their counters costs more than it saves, and takes more than one statement. */
 const MAX_WEBHOOKS = 100;

@@ -57,7 +57,7 @@ function ofUrls(place: UrlPlace): Found {
   return { eventNos: null, deliveryHex: null, place };
 }
 
-/** A destination has its host in lower case and its port, so that it serves where no path is given. */
+/** A text without a path is looked for among destinations, which have the host in lower case, and the port. */
 function placeOf(entityId: string, q: string): UrlPlace {
   const [, rest = q] = q.split('://', 2);
   const written = rest === q ? SCHEMES.map((scheme) => `${scheme}${q}`) : [q];

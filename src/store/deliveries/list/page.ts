@@ -61,9 +61,9 @@ async function orderedRecordSources(scope: Scope): Promise<Source[]> {
   return webhooks.flatMap(({ webhookNo }) => recordSources(scope, [webhookNo]));
 }
 
-/** The index by webhook does not have the status, so there each skipped row is looked up. */
+/** Limit on the rows that a page looks up to skip them. The index by webhook does not have the status. */
 const MAX_LOOKED_UP = 8_000;
-/** Each source may have all of the matches: with more than these, a page can skip fewer. */
+/** Up to this many sources can be read as if each had all matches. With more sources, a page can skip fewer matches. */
 const SOURCES_OF_ALL = 4;
 
 /** The matches of all sources in the order of their ids. */

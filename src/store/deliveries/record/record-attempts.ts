@@ -71,7 +71,8 @@ async function recordTogether(
   orderKeys.push(...(await lockNewKeys(queries, dialect, made, orderKeys)));
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
-  // A payment that supersedes some of them takes its locks in the order of the rows, and not by how an attempt ended.
+  // An event that supersedes some of these deliveries locks them in the order of their rows. If two statements would lock
+  // them by outcome, lock them in that order first.
   const isOneStep = [ended, failing].some(({ length }) => length === made.length);
   if (!isOneStep || dialect.isDistributed) await lockRows(queries, dialect, made.map(rowOf(dialect)));
   for (const chunk of awaitedChunks(dialect, ended)) await completeTogether(run, chunk);

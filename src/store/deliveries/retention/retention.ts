@@ -135,8 +135,8 @@ const OLDEST = 100;
 const idColumns = new Columns({ id: uuid('id') });
 
 /**
- * Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. Deliveries
- * of events that may still be retracted stay.
+ * For `doctor`: whether an entity still has a delivery that retention should have removed. Looks only at the oldest deliveries of
+ * each entity. Deliveries of events that may still be retracted do not count.
  */
 export async function holdsOverdue(db: Database, olderThanMs: number): Promise<boolean> {
   const { bindUuid, hexOf } = db.dialect;

@@ -69,7 +69,7 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
   };
 }
 
-/** The coin has no contract. */
+/** What is wrong with the contract; null if nothing is. A source of the coin has no contract. */
 function contractErrorIn({ networkId, preset, contract }: SourceDefinition, addresses: LogAddresses): string | null {
   if (preset !== 'native') return addresses.errorIn(contract);
   if (!hasReadableCoin(networkId))
@@ -77,7 +77,7 @@ function contractErrorIn({ networkId, preset, contract }: SourceDefinition, addr
   return contract === NATIVE_TOKEN ? null : 'is for tokens; leave it out with the preset native';
 }
 
-/** Nodes filter by topics alone, so that an address book is of an indexed address. */
+/** The topic that must be in the address book. Nodes filter by topics alone, so it has to be an indexed address. */
 function placeOfBook(
   { addressBook, where }: SourceDefinition,
   { parameters }: EventAbi,
@@ -126,7 +126,7 @@ function compileConditions(
   return { ...compiled, where: Object.fromEntries(own) };
 }
 
-/** One name for the same source. */
+/** The preset under one name: on Tron, `erc20` and `trc20` are the same source. */
 function presetOn({ networkId, preset }: SourceDefinition): SourceDefinition['preset'] {
   return preset === 'erc20' && familyOf(networkId) === 'tron' ? 'trc20' : preset;
 }

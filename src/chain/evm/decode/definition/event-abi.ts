@@ -14,7 +14,7 @@ export type EventParameter = AbiParameter & {
 
 export type EventAbi = {
   readonly name: string;
-  /** The declaration, written in one way. */
+  /** The declaration in canonical form. */
   readonly text: string;
   /** The first topic of its logs. */
   readonly topic: string;
@@ -71,7 +71,7 @@ function parseParameters(list: string, depth: number): Parsed[] {
   return items.map((item) => parseParameter(item, depth));
 }
 
-/** At commas outside of parentheses. */
+/** Splits at commas outside of parentheses. */
 function splitList(list: string): string[] {
   const items: string[] = [];
   let open = 0;

@@ -20,7 +20,7 @@ type Condition = { readonly index: number; readonly equals: unknown };
 /** The parameter that names the token, or its address. */
 export type TokenPlan = { readonly index: number } | { readonly address: string };
 
-/** In this order, the preset's own fields first; errors are added to the list. */
+/** Returns the fields in their order, the preset's own fields first. Adds errors to the list. */
 export function compileFields(
   preset: Readonly<Record<string, PresetField>>,
   fields: Readonly<Record<string, FieldSource>>,

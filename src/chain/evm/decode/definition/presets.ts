@@ -9,7 +9,7 @@ export type PresetField =
   | { readonly from: string; readonly token: string | null }
   /** The address of the contract. */
   | { readonly contract: true }
-  /** The parameter, where another one has this value. */
+  /** The parameter, if another parameter has this value. */
   | { readonly from: string; readonly when: string; readonly equals: WhereValue }
   /** Several addresses, joined by hyphens. */
   | { readonly join: readonly string[] };

@@ -3,7 +3,7 @@ import { MAX_ANCHORS, type NetworkState } from '../../../../store/chain/network-
 
 /** The blocks of the tail, which are read again: logs that were left out once come with a later poll. */
 export const TAIL_BLOCKS = 6;
-/** A follower that is so far behind reads on from its tip, and not the tail again. */
+/** A follower that is this far behind continues from its tip, and does not read the tail again. */
 const FAR_BEHIND_BLOCKS = 2 * TAIL_BLOCKS;
 /** Every block this near to the tip is an anchor. Twice as far away there is one in two blocks, and so on. */
 const DENSE_BLOCKS = 24;
@@ -24,7 +24,7 @@ export function chooseAnchor(state: NetworkState, { rangeBlocks, highest, isTail
   const most = Math.min(tip.number - TAIL_BLOCKS, highest ?? tip.number);
   const isChoice = ({ number }: BlockRef) => number <= most || (final !== null && number <= final);
   const anchor = anchors.find(isChoice) ?? anchors.at(-1) ?? tip;
-  // From an older anchor, the blocks of one call would end before the tip, and no poll would pass it.
+  // The blocks of one call from an older anchor would end before the tip, and no poll would pass the tip.
   return highest === null && anchor.number + rangeBlocks <= tip.number ? tip : anchor;
 }
 
@@ -53,7 +53,7 @@ function isOldestOf({ number }: BlockRef, older: BlockRef | undefined, tip: Bloc
   return older === undefined || Math.floor(older.number / size) !== Math.floor(number / size);
 }
 
-/** Newest first. The newest one at or below finality stays, and none below it. */
+/** Returns the anchors to keep, newest first. The last one is the newest anchor at or below finality. */
 export function arrangeAnchors({ kept, added, final, pinned }: NewAnchors): BlockRef[] {
   const byNumber = new Map([...kept, ...added].map((anchor) => [anchor.number, anchor]));
   const sorted = [...byNumber.values()].sort((a, b) => b.number - a.number);

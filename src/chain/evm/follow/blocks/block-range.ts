@@ -29,7 +29,7 @@ export class BlockRange {
     return Math.min(this.#blocks, this.most);
   }
 
-  /** After a call for so many blocks that failed. */
+  /** Call it after a call for this number of blocks has failed. */
   shrink(asked: number): void {
     this.#refused = asked;
     this.#density = null;
@@ -37,7 +37,7 @@ export class BlockRange {
     this.#halve(asked);
   }
 
-  /** After a call for so many blocks that returned this number of logs. */
+  /** Call it after a call for this number of blocks has returned this number of logs. */
   adapt(asked: number, logs: number): void {
     const density = logs / Math.max(1, asked);
     this.#density ??= density;

@@ -70,7 +70,7 @@ export class BookModes {
     mode.measuredBlocks = MAX_MEASURED_BLOCKS;
   }
 
-  /** Several blocks may only have been too many to measure. */
+  /** A refused measurement of several blocks is repeated with half of them, because their number may be the reason. */
   noteRefused(group: string, blocks: number): void {
     const mode = this.#modeOf(group);
     if (mode.logsABlock === null && blocks > 1) mode.measuredBlocks = Math.floor(blocks / 2);

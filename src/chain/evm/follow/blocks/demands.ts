@@ -10,7 +10,7 @@ export function demandsOf(sources: readonly FollowedSource[]): Demand[] {
   return groups.map(([, same]) => ({ sources: same, versions: same.slice(0, 1).flatMap(versionsOf) }));
 }
 
-/** A source that has changed, or has an address book, asks for logs of its own, and has its own demand. */
+/** A source that has changed, or has an address book, asks for other logs than any other source, so its demand is separate. */
 function keyOf(source: FollowedSource): string {
   const { sourceId, contract, topic, topics = [], earlier = [], book } = source;
   const isAlone = earlier.length > 0 || book !== undefined;

@@ -35,7 +35,7 @@ export function logFilters(
   });
 }
 
-/** A source with an address book as one source for each 1,000 of its addresses, unless its group is read widely. */
+/** Splits a source with an address book into sources with up to 1,000 addresses each, unless its group is read widely. */
 function withAddresses(source: FollowedSource, wide: ReadonlySet<string>): FollowedSource[] {
   const { book, topics = [] } = source;
   if (book === undefined || wide.has(book.group)) return [source];

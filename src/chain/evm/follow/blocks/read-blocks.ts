@@ -44,7 +44,10 @@ export function isRefusal(reading: Reading | Refusal): reading is Refusal {
   return typeof reading === 'string';
 }
 
-/** One batch. If the node refuses all logs of a contract with an address book, it is asked for the addresses alone. */
+/**
+ * Reads the blocks in one batch. If the node refuses all logs of a contract with an address book, it is asked for the
+ * addresses alone.
+ */
 export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
   const { from, to, modes } = blocks;
   const withLogs = blocks.sources.filter((source) => !isCoinSource(source));
@@ -124,7 +127,7 @@ const ROUND_COUNTS: ReadonlySet<number> = new Set([100, 500, 1_000, 2_000, 5_000
 
 type Count = { readonly filter: LogFilter; readonly logs: number };
 
-/** Whether the node left logs out of a list with exactly as many as a limit allows: the halves of its blocks then have more. */
+/** Whether the node cut a list off at a limit of results. If it did, the two halves of the list's blocks have more logs. */
 async function isCutOff(node: Node, counts: readonly Count[], purpose: Purpose): Promise<boolean> {
   let doubtful = counts.filter(isDoubtful);
   while (doubtful.length > 0) {
@@ -182,7 +185,7 @@ function checkedLogs(node: Node, logs: readonly Log[]): readonly Log[] {
   return unique;
 }
 
-/** Whether each log is after the one before it, as in the response to one call: then none is there twice. */
+/** Whether each log is after the log before it, as in the response to one call. If so, no log is there twice. */
 function isAscending(logs: readonly Log[]): boolean {
   return logs.every((log, index) => {
     const before = logs[index - 1];

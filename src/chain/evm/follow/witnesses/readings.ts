@@ -1,7 +1,7 @@
 import type { NetworkState } from '../../../../store/chain/network-store.ts';
 import type { Node } from '../../../rpc/node.ts';
 
-/** If no other node has shown the blocks for so long, the leader alone decides which invoices have expired. */
+/** If no other node has shown the blocks for this long, the leader alone decides which invoices have expired. */
 const ALONE_MS = 300_000;
 
 /**
@@ -32,7 +32,7 @@ export class Readings {
     return nowMs - this.#agreedAtMs >= ALONE_MS;
   }
 
-  /** Blocks above the base are other blocks now. */
+  /** A fork has replaced the blocks above the base: forgets that nodes have shown them. */
   cut(base: number): void {
     for (const [node, last] of this.#last) this.#last.set(node, Math.min(last, base));
   }

@@ -13,7 +13,7 @@ export type Detached = 'detached' | 'by another' | 'locked' | 'too much is neede
 /** At most this many rows move to the default partition while acceptance waits: a few milliseconds. */
 export const MAX_NEEDED = 1_000;
 
-/** The processes have those from 0 to 15. */
+/** The shard of the counters for dropped days. The processes use the shards from 0 to 15. */
 export const DROPPED_SHARD = 16;
 
 /** Sums over a day of many millions of rows. */
