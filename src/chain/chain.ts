@@ -60,7 +60,7 @@ class Networks {
     return this.networks.some((network) => network.networkId === networkId && isMadeUp(network));
   }
 
-  /** Any call, to the first node of the network that takes it. */
+  /** Sends any call to the first node of the network that takes it. */
   readonly call: RpcCall = (networkId, method, params) =>
     this.of(networkId).ask({ method, params, read: (result) => result });
 }

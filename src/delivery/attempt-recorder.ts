@@ -135,8 +135,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Records one attempt of a batch that the store rejected. If the store rejects the attempt too, the delivery fails with the
-   * reason.
+   * Records one attempt of a batch that the store rejected. Only the attempt that is the reason loses a part or fails
+   * (`recordAlone`).
    */
   async #recordAlone(lane: Lane, record: AttemptRecord): Promise<void> {
     try {

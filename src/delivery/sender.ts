@@ -12,15 +12,15 @@ import { LocalShortageError } from './local-shortage.ts';
 import { createTargetGuard, type Resolve } from './ssrf/target-guard.ts';
 
 export interface SenderOptions {
-  /** For the whole attempt: DNS lookup, connection, headers and body. */
+  /** Time limit of the whole attempt: DNS lookup, connection, headers and body. */
   timeoutMs: number;
   allowInsecureTargets: boolean;
   userAgent: string;
   /** PEM certificates to trust in addition to the default ones. */
   extraCa?: string;
-  /** Through which all requests go. */
+  /** The proxy through which all requests go. */
   proxy?: EgressProxy | undefined;
-  /** From which all connections are made. */
+  /** The address from which all connections are made. */
   sourceAddress?: string | undefined;
   /** Connections that are kept open between requests. */
   maxKept?: number | undefined;

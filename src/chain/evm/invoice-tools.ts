@@ -32,7 +32,7 @@ export type PreparedInvoices = {
   readonly readings: ReadonlyMap<string, TokenReading>;
 };
 
-/** Each costs a call or two, and a batch may name any number. */
+/** Limit on the new tokens of a batch. Each costs a call or two. */
 const MAX_UNKNOWN_TOKENS = 20;
 /** The selector of `balanceOf(address)`. */
 const BALANCE_OF = '0x70a08231';

@@ -16,7 +16,7 @@ const RISE = 0.05;
 const SEARCH_SHARE = 1 / 8;
 const MISS_SHARE = 1 / 4;
 const FIRST_MISS_MS = 250;
-/** From one poll to the next on networks with several blocks in this time, unless the operator sets another one. */
+/** The time from one poll to the next on networks with several blocks in this time, unless the operator sets another one. */
 const USUAL_MS = 1_000;
 const MOST_MS = 12_000;
 /** A block that is this late, in block times, may not come soon: a local network makes blocks on demand. */

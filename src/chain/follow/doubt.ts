@@ -1,7 +1,7 @@
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 
-/** Two responses of one poll that cannot both be true: a reorganisation in between, or two nodes behind one URL. */
+/** Two responses of one poll that cannot both be true: a reorg in between, or two nodes behind one URL. */
 export class InDoubt extends Error {
   override readonly name = 'InDoubt';
 }

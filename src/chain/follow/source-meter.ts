@@ -29,7 +29,7 @@ export class SourceMeter {
     return nowMs - this.#writtenAtMs < WRITE_EVERY_MS ? [] : [...this.#costs.values()].slice(0, MAX_WRITTEN);
   }
 
-  /** After the step that has stored these costs. */
+  /** Call it after the step that has stored these costs. */
   noteWritten(costs: readonly SourceCost[], nowMs: number): void {
     for (const { sourceId } of costs) this.#costs.delete(sourceId);
     if (costs.length > 0 && this.#costs.size === 0) this.#writtenAtMs = nowMs;

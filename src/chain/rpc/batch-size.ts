@@ -55,7 +55,7 @@ export class BatchSize {
     this.#untilMs = null;
   }
 
-  /** After a batch was refused and its first call alone was not. */
+  /** Call it after a node refused a batch, but not its first call alone. */
   noteRefusal(calls: number): void {
     this.#refused = Math.min(this.#refused, calls);
     this.#good = 0;

@@ -1,4 +1,4 @@
-/** No answer of a node is nested deeper. */
+/** Limit on the depth of a document. No honest answer of a node is nested deeper. */
 const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 
-/** No response is read beyond this. */
+/** Limit on the bytes that are read of any response. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 /** The answer to one call that returns neither logs nor whole transactions. */
 const MAX_BYTES_OF_SMALL_CALL = 1024 * 1024;

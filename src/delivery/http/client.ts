@@ -16,7 +16,7 @@ export type HttpRequest = {
   readonly peer: Peer;
   /** The client certificate for TLS. */
   readonly certificate?: ClientCertificate | null;
-  /** From the request line to the empty line. */
+  /** The head, from the request line to the empty line. */
   readonly head: string;
   readonly body: string | Uint8Array;
 };

@@ -61,7 +61,7 @@ export class ResponseParser {
       return null;
     }
     this.#hasSurplus = behind !== null && behind.length > 0;
-    // Not after a body that was left unread, or would have been if it had come in parts.
+    // The connection is not reused after a body that is too long to be read completely, even if all of it came at once.
     const isRead = behind?.length === 0 && this.#stored.bytes <= BODY_MAX_BYTES;
     this.#isReusable = isRead && this.#head.keepsAlive;
     return this.#response(this.#head);

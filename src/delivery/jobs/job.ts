@@ -13,11 +13,11 @@ export type JobOptions = {
   readonly log: Logger;
   /** For work that deliveries depend on: if it keeps failing, the instance is not ready. */
   readonly workers?: Workers | undefined;
-  /** From the end of one run to the start of the next. */
+  /** The time from the end of one run to the start of the next. */
   readonly everyMs: number;
-  /** From `start` to the first run; `everyMs` if not given. */
+  /** The time from `start` to the first run; `everyMs` if not given. */
   readonly firstAfterMs?: number;
-  /** After a run that failed; `everyMs` if not given. */
+  /** The time from a failed run to the next one; `everyMs` if not given. */
   readonly retryAfterMs?: number;
   /** How soon the next run is due after a successful one, if that is sooner than `everyMs`. */
   readonly leftWorkMs?: () => number;

@@ -7,7 +7,7 @@ import { Job } from './job.ts';
 /** Finds tasks of other instances; new work in this process wakes the job at once. */
 const EVERY_MS = 1_000;
 
-/** Runs the tasks of all entities. Each entity gets one step in turn, so that many tasks of one delay the others by a step. */
+/** Runs the tasks of all entities. Entities take turns, so that an entity with many tasks delays another entity by one step. */
 export function tasksJob(db: Database, log: Logger, onStep: (stepped: Stepped) => void, workers?: Workers): Job {
   const step = async (entity: SqlUuid) => {
     const stepped = await stepNext(db, entity);

@@ -3,7 +3,7 @@ import type { HealthClass } from './destination-health.ts';
 import { DestinationRings } from './destination-rings.ts';
 import type { LocalQueue } from './local-queue.ts';
 
-/** One plan is one statement: these bound how long it takes, and so how long the next destination waits. */
+/** One plan is one statement. These limits bound how long it takes, and so how long the next destination waits. */
 const MAX_CLAIMS = 64;
 const MAX_ROWS = 384;
 
@@ -57,7 +57,7 @@ export class ClaimPlanner {
 
   constructor(
     private readonly slots: Slots,
-    /** To call `notePaced` after this time. */
+    /** Called to have `notePaced` called after this time. */
     private readonly onPaced: (destination: DestinationKey, inMs: number) => void = () => undefined,
   ) {}
 
@@ -80,7 +80,10 @@ export class ClaimPlanner {
     return this.#rings.size;
   }
 
-  /** Whether older deliveries may be due there, which go first. Before the first scan this is not known. */
+  /**
+   * Whether the destination may have older due deliveries, which must be sent first. True before the first scan, which finds
+   * them.
+   */
   mayHaveOlder(destination: DestinationKey): boolean {
     return !this.#isScanned || this.#places.has(destination);
   }

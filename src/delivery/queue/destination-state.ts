@@ -48,7 +48,7 @@ export function newState<Delivery>(
   };
 }
 
-/** Held, but not started. */
+/** Deliveries that the destination holds and that have not started. */
 export function waitingIn({ reserved, queue }: DestinationState<unknown>): number {
   return reserved + queue.length;
 }

@@ -154,7 +154,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return reserved;
   }
 
-  /** Nothing will come for these reservations. */
+  /** Releases reservations for which no delivery will come. */
   release(destination: DestinationKey, count = 1): void {
     const state = this.#stateOf(destination);
     state.reserved -= count;

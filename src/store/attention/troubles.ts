@@ -24,7 +24,7 @@ export const NO_TROUBLES: Troubles = {
   oldestDueMs: null,
 };
 
-/** By the hex digits of the entity's key. `ofSources` has the entities' ids, because sources are stored by these. */
+/** Maps by the hex digits of the entity's key. `ofSources` maps by the entity's id, because sources are stored by it. */
 export type AllTroubles = {
   readonly ofDeliveries: ReadonlyMap<string, Omit<Troubles, 'pausedSources'>>;
   readonly ofSources: ReadonlyMap<string, number>;

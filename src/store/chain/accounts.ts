@@ -23,7 +23,7 @@ export function readAccounts(queries: Pick<Queries, 'all'>, networkId: number): 
   return columns.all(queries, `select ${columns.list} from chain_accounts where network_id = $1`, [networkId]);
 }
 
-/** In the transaction of a step. */
+/** Stores the progress of accounts, in the transaction of a step. */
 export async function writeAccounts(
   queries: Queries,
   networkId: number,

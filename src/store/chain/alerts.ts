@@ -14,7 +14,7 @@ import { chainAlertTable, networkTable } from './tables.ts';
 const STALLED_ALERT = 'chain.stalled';
 export const RECOVERED_ALERT = 'chain.recovered';
 
-/** Shorter trouble is part of every network's life. */
+/** Shorter trouble is ordinary on every network. */
 const STALL_ALERT_MS = 300_000;
 /** A few seconds of work, so that a process that stops does not wait long for the poll. */
 const ALERTS_PER_POLL = 200;
@@ -52,7 +52,7 @@ export async function noteTrouble(
   return { ...now, isStallAlerted: 1 };
 }
 
-/** One alert for each entity, however many of its payments nodes are tied on. */
+/** Adds one alert for each entity, however many of its payments are disputed. */
 export async function noteDisputes(
   queries: Queries,
   networkId: number,

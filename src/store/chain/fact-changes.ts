@@ -156,7 +156,7 @@ const NEW_FACT = factTable.bulkInsertion(
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 
-/** No event was made of these facts, so that no receiver knows them. A payment of an invoice stays. */
+/** Removes facts without events, which no receiver knows. A payment of an invoice stays. */
 async function removeSilent(
   queries: Queries,
   changes: readonly Extract<FactChange, { change: 'seen' }>[],
@@ -253,7 +253,10 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
   return new Map(rows.map((row) => [nameOf(row), row]));
 }
 
-/** Sent without waiting: a reorganisation changes a thousand facts in a step, whose round trips would take it past its deadline. */
+/**
+ * Sends the statement without waiting. A reorg changes a thousand facts in a step, whose round trips would take it past its
+ * deadline.
+ */
 async function updateFact(
   queries: Queries,
   row: FactRow,

@@ -34,7 +34,7 @@ import { networkTable } from './tables.ts';
 
 /** Short enough that another instance continues soon after a crash. */
 const LEASE_MS = 6_000;
-/** Several times within the lease, so that a slow store does not cost it. */
+/** Renews the lease several times before it ends, so that a slow store does not lose it. */
 export const RENEW_MS = 1_500;
 const MAX_LOST = 1_000;
 const MAX_UNCONFIRMED = 100;

@@ -73,7 +73,7 @@ export async function readWanted(queries: Queries, networkId: number, entityIds:
   for (const chunk of chunks(entityIds)) {
     const which = `entity_id in ${valuesList(1, chunk.length, 1)} and network_id = $1`;
     const parameters = [networkId, ...chunk];
-    // Sent together, and run in this order.
+    // The statements are sent together, and run in this order.
     const [chosen, all, changed, sessions] = await Promise.all([
       chosenColumns.all(
         queries,

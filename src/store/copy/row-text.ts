@@ -18,12 +18,12 @@ const HEX: Readonly<Record<Engine, (column: string) => string>> = {
   postgres: (column) => `replace(cast(${column} as text), '-', '')`,
 };
 
-/** In SQLite only: an object with each column under its name, as PostgreSQL's `json_to_recordset` reads it. */
+/** A row as an object with each column under its name, for PostgreSQL's `json_to_recordset`. SQLite only. */
 export function jsonOfRow({ columns }: CopiedTable): string {
   return `json_object(${columns.map((column) => `'${column.name}', ${jsonValue(column)}`).join(', ')})`;
 }
 
-/** In SQLite only: the key as a JSON array. */
+/** The key as a JSON array. SQLite only. */
 export function jsonOfKey({ key }: CopiedTable): string {
   return `json_array(${key.map(jsonValue).join(', ')})`;
 }

@@ -13,7 +13,7 @@ export type CopiedTable = {
 
 export type ColumnKind = 'text' | 'integer' | 'uuid';
 
-/** By the type in the schema of SQLite. */
+/** The kind of a column by its type in the schema of SQLite. */
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   text: 'text',
   bigint: 'integer',
@@ -28,7 +28,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   instances: 'the processes on the source have ended',
 };
 
-/** Other tables refer to this one. */
+/** The table that is copied first, because other tables refer to it. */
 const FIRST = 'entities';
 
 export async function readTables(source: Pick<Queries, 'all'>): Promise<CopiedTable[]> {

@@ -103,7 +103,7 @@ export type Dialect = {
   readonly lockStore: readonly string[];
   /** Lifts the time limits of the connection to the end of a transaction that may take minutes. */
   readonly allowLongTransaction: readonly string[];
-  /** Held until the end of the transaction, so that no other process seals a secret. */
+  /** A lock until the end of the transaction, so that no other process seals a secret. */
   readonly lockSecrets: readonly string[];
   /** An expression for the time of the database's clock in Unix milliseconds, the same throughout a statement. */
   readonly nowMs: string;

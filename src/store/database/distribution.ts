@@ -9,7 +9,7 @@ import { DISTRIBUTE_FUNCTIONS, functionsText } from './postgres/citus.ts';
  */
 export type Distribution = 'on the coordinator' | 'reference' | 'by entity';
 
-/** In the order in which they are distributed: a table comes after those that it refers to. */
+/** The tables in the order in which they are distributed: a table comes after the tables that it refers to. */
 export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   schema_migrations: 'on the coordinator',
   instances: 'on the coordinator',

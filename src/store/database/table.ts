@@ -11,7 +11,7 @@ import {
 } from './sql.ts';
 
 type Range = { readonly from?: number | undefined; readonly before?: number | undefined };
-/** Equal to a value, one of several, within a range; null for `is null`. */
+/** A condition on a column: a value, one of several values, or a range; null stands for `is null`. */
 type Condition<Value> = Value | readonly Value[] | ([Value] extends [number | null] ? Range : never) | undefined;
 type StoredName<S extends Shape> = { [Name in keyof S]: S[Name] extends { isStored: true } ? Name : never }[keyof S];
 type Conditions<S extends Shape> = { readonly [Name in StoredName<S>]?: Condition<Values<S>[Name]> };

@@ -128,7 +128,7 @@ function readPages(db: Database, schedule: Schedule, { entity, id }: AuditCursor
   });
 }
 
-/** From now on the next claim looks at the whole queue of the head. */
+/** Makes the next claim look at the whole queue of the head. */
 function resetHints(db: Database, entity: SqlUuid, webhookNo: number): Promise<number> {
   return db.transaction((queries) =>
     queries.run(

@@ -27,7 +27,7 @@ export type QueuedDelivery = {
   dueMs: number;
   /** Zero if no instance has claimed it. */
   leaseMs: number;
-  /** Given with the insertion. */
+  /** The sequence number. The insertion sets it. */
   sequence: number | null;
   /** Position in the order of its key. Null without a key. */
   place: Place | null;

@@ -73,7 +73,7 @@ const recordedColumns = new Columns({
 });
 type Recorded = RowOf<typeof recordedColumns>;
 
-/** Without the headers of requests, which are derived where they are shown. */
+/** An attempt without the headers of its request, which are derived when it is shown. */
 export type StoredAttempt = Omit<Attempt, 'requestHeaders'>;
 export type StoredDelivery = Omit<DeliveryDetail, 'attemptLog'> & { attemptLog: StoredAttempt[] };
 

@@ -43,7 +43,7 @@ const failingColumns = new Columns({
 });
 type FailingHead = RowOf<typeof failingColumns>;
 
-/** Only the heads of webhooks: alerts have numbers below zero, and retractions use their webhook's URL. */
+/** Whether the head of a webhook fails. Heads of alerts, which have numbers below zero, and of retractions do not count. */
 const isFailing = (sinceMs: string) => `h.failing_since_ms is not null and h.failing_since_ms <= ${sinceMs}
   and h.blocked = 0 and h.webhook_no > 0 and h.event <> 'EventRetracted'`;
 

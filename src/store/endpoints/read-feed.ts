@@ -56,7 +56,7 @@ export async function readFeed(db: Database, endpoint: EndpointKey, position: Fe
   const found = await readPage(db, endpoint, { ...position, last: Number.MAX_SAFE_INTEGER });
   if (found === null || found.unmarked.length === 0) return found;
   await markShown(db, endpoint.entityId, found.unmarked);
-  // Again, because some of them may have been retracted before the mark. Later deliveries are not marked.
+  // Reads the page again, because a delivery may have been retracted before the mark. Later deliveries are not marked.
   return readPage(db, endpoint, { ...position, last: found.feed.deliveries.at(-1)?.sequence ?? 0 });
 }
 

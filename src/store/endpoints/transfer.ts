@@ -110,7 +110,7 @@ export type NumberedEndpoint = ImportedEndpoint & { line: number };
 export type EndpointOutcome = { configured: number; refused: { line: number; reason: string }[] };
 
 /**
- * Under the lock of the entity, after the webhooks of the batch. An endpoint that has settings keeps them. `alsoStored` is
+ * Call it under the lock of the entity, after the webhooks of the batch. An endpoint that has settings keeps them. `alsoStored` is
  * what the real store has, during a dry run.
  */
 export async function importSettings(

@@ -50,7 +50,10 @@ export type AcceptQueueOptions = {
  */
 export class AcceptQueue {
   readonly #waiting = new Turns<Waiting>();
-  /** One for all; if the tables are distributed, one for each entity, so that a server that is down stops its own alone. */
+  /**
+   * Lanes that commit now. There is one lane for all. If the tables are distributed, each entity has a lane, so that a server
+   * that is down stops only its own entities.
+   */
   readonly #lanes = new Set<Lane>();
 
   constructor(
@@ -157,7 +160,7 @@ export class AcceptQueue {
     return repeatIfHeadChanged(() => this.#storeOnce(events, also));
   }
 
-  /** A transaction that fails has taken no slots. */
+  /** Accepts the events in one transaction. If it fails, frees the slots that it took. */
   async #storeOnce(
     events: readonly NewEvent[],
     also?: (queries: Queries, results: AcceptedGroup['results']) => Promise<void>,

@@ -22,7 +22,7 @@ export type NewEvent = {
   /** The agreement and the transfer, if the payload names them. */
   agreementId?: string | null;
   transferId?: string | null;
-  /** Only webhooks that wanted this finality at `seenRevision` get it; all of them if it is null. */
+  /** Only webhooks that wanted this finality at `seenRevision` get the event; all webhooks get it if the finality is null. */
   finality?: string | null;
   /** The amount that webhooks with rules compare (`domain/chain/finality-by-amount.ts`). */
   ruleAmount?: string | null;
@@ -46,7 +46,7 @@ export type NewEvent = {
   /** Whether the event begins a trace if it belongs to none. `batchTrace` is the trace of the batch that it came with. */
   beginsTrace?: boolean;
   batchTrace?: string | null;
-  /** From acceptance to the first attempt; the first step of the schedule. */
+  /** The time from acceptance to the first attempt: the first step of the schedule. */
   firstDelayMs: number;
 };
 
@@ -126,7 +126,7 @@ export const WITHOUT_ORDER: Turns = () => null;
 export type Order = {
   /** The events that get deliveries, or a task for them. */
   readonly accepted: readonly Incoming[];
-  /** By the number of an event that was superseded on arrival: the id of the event that superseded it. */
+  /** The id of the superseding event, by the number of an event that was superseded on arrival. */
   readonly supersededBy: ReadonlyMap<string, string>;
   readonly turns: Turns;
   /** Deliveries that are next in their order key, because one before them was superseded. */
@@ -163,7 +163,7 @@ export function roleOfEvent({
 
 export type AcceptancePlan = {
   rows: QueuedDelivery[];
-  /** Stored as claimed by this process, which sends them as soon as they are committed. */
+  /** Deliveries that are stored as claimed by this process, which sends them as soon as they are committed. */
   dispatched: Claimed[];
   /** Destinations with deliveries to claim. */
   due: Set<DestinationKey>;
@@ -224,7 +224,7 @@ export type AcceptanceRun = {
   readonly startedMs: number;
   readonly changes: CountChanges;
   readonly group: AcceptedGroup;
-  /** By cell, for as many of the first events as the transaction has room for. */
+  /** The receivers of each cell, for as many of the first events as the transaction has room for. */
   receivers: ReadonlyMap<string, readonly Receiver[]>;
   /** Whether any entity has listen sessions. */
   isListened: boolean;

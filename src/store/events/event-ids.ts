@@ -6,7 +6,7 @@ import type { Acceptance, NewEvent } from './acceptance.ts';
 
 /** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
 
-/** Same bytes: the first result again. Other bytes under the same id: never both. */
+/** Returns the first result again if the event has the same bytes. Another body under the same id is an error. */
 export async function repeatAcceptance(
   queries: Queries,
   dialect: Dialect,

@@ -159,7 +159,7 @@ function readFilterGroups(
   );
 }
 
-/** By hash; without the filters of webhooks that were deleted since they were read. */
+/** The filters by hash. Filters of webhooks that were deleted since are missing. */
 async function loadFilters(
   queries: Queries,
   entityId: string,

@@ -105,7 +105,7 @@ export async function findReceivers(run: AcceptanceRun): Promise<void> {
   run.isListened = Number(begun?.listened) === 1;
 }
 
-/** One event of each cell. Most events that arrive together are of one. */
+/** One event of each cell. Most events that arrive together are of one cell. */
 function distinctCells(events: readonly NewEvent[]): NewEvent[] {
   const cells = new Map<string, NewEvent>();
   let last: NewEvent | undefined;

@@ -10,7 +10,7 @@ import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts'
  * - an event that may still get deliveries, because it is held for a transaction or a task creates its deliveries
  */
 
-/** As the partial index `events_unmatched` has it, so that a list reads no other events. */
+/** The condition of the partial index `events_unmatched`, so that a list reads no other events. */
 export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`;
 
 const HAS_UNPUBLISHED_EVENT =

@@ -13,7 +13,7 @@ export const MAX_WAITING_REQUESTS = 1_000;
 
 type Matcher = { readonly bytes: number; readonly wants: (event: Listened['event'], payload: Payload) => boolean };
 
-/** By session, which wants the same events all its life. */
+/** Limit on the matchers that are kept by session. A session wants the same events all its life. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const kept = new BoundedMap<string, Matcher>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
@@ -27,8 +27,8 @@ type Listened = {
 };
 
 /**
- * After all other statements of the acceptance, because it holds the locks of the sessions up to the commit. A held event comes
- * with its release.
+ * Queues the events of an acceptance. Runs after all other statements, because it holds the locks of the sessions up to the
+ * commit. A held event is queued with its release.
  */
 export async function queueForSessions({ queries, dialect, isListened, order, group }: AcceptanceRun): Promise<void> {
   if (!isListened) return;
@@ -38,7 +38,7 @@ export async function queueForSessions({ queries, dialect, isListened, order, gr
   await queueEvents(queries, dialect, incoming, group.nowMs);
 }
 
-/** After all other statements of the transaction. */
+/** Call it after all other statements of the transaction. */
 export async function queueEvents(
   queries: Queries,
   dialect: Dialect,

@@ -8,7 +8,7 @@ import type { SecretBox } from './secret-box.ts';
 import { createSigningKeys } from './secrets.ts';
 import { entityTable, REVISION } from './tables.ts';
 
-/** With its first signing secret and key pair, so that requests can be signed from the start. */
+/** Creates an entity with its first signing secret and key pair, so that requests can be signed from the start. */
 export async function createEntity(queries: Queries, box: SecretBox, name: string, change: Change): Promise<Entity> {
   const entityId = newId('ent');
   const { nowS } = change;

@@ -65,7 +65,7 @@ export function revokeOwnKey(
 
 const MANAGES: Permission = 'keys:write';
 
-/** Without it no key is left, or none that can create another. */
+/** Whether no key is left without this one, or none that can create another. */
 function isLast(target: ApiKey, others: readonly ApiKey[]): boolean {
   const manages = ({ permissions }: ApiKey) => permissions.includes(MANAGES);
   return others.length === 0 || (manages(target) && !others.some(manages));

@@ -96,7 +96,7 @@ export async function readFilters(
 
 const TEXT = filterTable.pick(['hash', 'filter']);
 
-/** By hash, without filters that were removed since. */
+/** The filters by hash. Filters that were removed since are missing. */
 export async function readFilterTexts(
   queries: Pick<Queries, 'all'>,
   entityId: string,

@@ -20,7 +20,7 @@ export type ImportRun = {
   readonly counts: Readonly<ImportCounts>;
   /** Returns every rejected line of the batch, in order. */
   add(batch: ImportBatch): Promise<Refusal[]>;
-  /** After the last batch. */
+  /** Call it after the last batch. */
   finish(): Promise<void>;
   /** Always called, even after an error. */
   close(): Promise<void>;

@@ -16,7 +16,7 @@ export type RegistryMoment = number | 'now';
 /** Transactions that have read a revision but have not stored it yet end long before this. */
 export const CHANGES_KEPT_MS = 60 * 60_000;
 
-/** Before the options of these webhooks change, under the entity's lock. */
+/** Notes the options of these webhooks before they change. Call it under the entity's lock. */
 export async function noteOptions(
   queries: Queries,
   { nowMs }: Dialect,

@@ -17,7 +17,7 @@ import { assignFinality, effectiveFinality, isSameFinality, readStoredOptions } 
 
 export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
 
-/** One webhook for each pair, all or none; those that exist already are returned as they are. */
+/** Registers one webhook for each pair, all or none. Returns webhooks that exist already as they are. */
 export function registerWebhooks(
   db: Database,
   entityId: string,
@@ -115,7 +115,7 @@ type NewWebhook = RowToInsert<typeof NEW_WEBHOOK>;
 
 const CELL = webhookTable.pick(['networkId', 'event']);
 
-/** Under the entity lock. Returns the network and event of each new webhook. */
+/** Call it under the entity lock. Returns the network and event of each new webhook. */
 export async function insertWebhooks(queries: Queries, webhooks: readonly NewWebhook[]): Promise<NetworkEvent[]> {
   const inserted: NetworkEvent[] = [];
   for (const chunk of chunks(webhooks)) {

@@ -206,14 +206,14 @@ function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): bo
   return a === b || (a.length === b.length && a.every((source, index) => isSame(source, b[index])));
 }
 
-/** By block and log index. Nodes usually send this order; only if a node does not, this copies the logs. */
+/** Sorts logs by block and log index. Nodes usually send this order, and only other lists are copied. */
 function inOrder(logs: readonly Log[]): readonly Log[] {
   const compare = (a: Log, b: Log) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
   const isSorted = logs.every((log, index) => index === 0 || compare(logs[index - 1] ?? log, log) <= 0);
   return isSorted ? logs : logs.toSorted(compare);
 }
 
-/** By transaction: its only log so far, or how often it has each of several logs. Most transactions have one. */
+/** For each transaction, its only log so far, or how often it has each of several logs. Most transactions have one log. */
 type EqualLogs = Map<string, Log | Map<string, number>>;
 
 /** Counts within the log's own block: copies of the transaction in blocks of other branches must not change its id. */

@@ -28,7 +28,8 @@ export async function firstLook(poll: EvmPoll, node: Node, look: Look): Promise<
   await poll.commit({
     tip,
     anchors: tip.number === ground.number ? [tip] : [tip, ground],
-    // Nothing above the tip was read yet: facts that are stored there may have been undone, and reach nothing with this step.
+    // Nothing above the tip was read yet. A reorg may have removed the facts that are stored there, so they reach no finality
+    // with this step.
     head: tip.number,
     headS: head.timestampS,
     final: finalNumber === null ? null : ground.number,

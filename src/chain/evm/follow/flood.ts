@@ -47,7 +47,7 @@ export function findFlood(logs: readonly Log[], sources: readonly FollowedSource
 }
 
 /**
- * Call it if the logs of a block cannot be read. Pauses the sources that are the reason, or makes the next attempt ask in
+ * Call it if the logs of a block cannot be read. Pauses the sources that cause it, or makes the next attempt ask in
  * smaller parts.
  */
 export async function pauseRefused(poll: EvmPoll, node: Node, block: number, sources = poll.sources): Promise<void> {

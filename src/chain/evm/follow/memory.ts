@@ -123,7 +123,7 @@ export class EvmMemory extends Memory {
     this.bookModes = new BookModes(isPractice);
   }
 
-  /** After a response that left out this number of facts. */
+  /** Notes a response that left out this number of facts. */
   noteOmissions(count: number): void {
     this.#distrust = count > 0 ? DISTRUSTED_RESPONSES : Math.max(0, this.#distrust - 1);
   }

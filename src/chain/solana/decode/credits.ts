@@ -44,7 +44,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** By owner, the sum over all of the owner's accounts. */
+/** Adds the balances of token accounts, summed up by owner. */
 function addTokens(changes: Map<string, Changes>, balances: readonly TokenBalance[], sign: bigint): void {
   for (const { mint, owner, amount, decimals } of balances) {
     if (owner === null) continue;
@@ -54,7 +54,7 @@ function addTokens(changes: Map<string, Changes>, balances: readonly TokenBalanc
   }
 }
 
-/** Without token accounts, whose lamports are rent. The fee is not a payment. */
+/** The changes of lamports. Leaves out token accounts, whose lamports are rent, and the fee, which is not a payment. */
 function lamportChanges(transaction: Transaction): Changes {
   const { keys, fee, lamportsBefore, lamportsAfter, tokensBefore, tokensAfter } = transaction;
   const tokenAccounts = new Set([...tokensBefore, ...tokensAfter].map(({ index }) => index));

@@ -86,7 +86,7 @@ function firstBalance(changes: readonly Change[], fallback: bigint): bigint {
   return (first ?? changes[0])?.before ?? fallback;
 }
 
-/** By slot, a digest of all transactions up to it, in any order inside a slot. */
+/** For each slot, a digest of all transactions up to it. The order inside a slot does not matter. */
 function digestsOf(slots: readonly (readonly [number, readonly ListedSignature[]])[]): Map<number, string> {
   const digests = new Map<number, string>();
   let before = '';

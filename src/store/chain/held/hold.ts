@@ -52,7 +52,10 @@ function parseFields(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** In the transaction that accepts the events. The followers of the networks look for the transactions from the commit on. */
+/**
+ * Holds events, in the transaction that accepts them. The followers of the networks look for their transactions from the
+ * commit on.
+ */
 export async function holdEvents({ queries, dialect, order, group }: AcceptanceRun): Promise<void> {
   for (const one of order.accepted) {
     const { heldFor = null } = one.event;

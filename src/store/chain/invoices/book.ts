@@ -31,7 +31,7 @@ type Wanted = {
   readonly nowS: number;
 };
 
-/** In a transaction that has locked the network and the entity. */
+/** Call it in a transaction that has locked the network and the entity. */
 export async function bookOfToken(queries: Queries, wanted: Wanted): Promise<LockedBook['source']> {
   const { entityId, reading, tip, limit, nowS } = wanted;
   const { definition, topic, topics, bookPlace } = reading;

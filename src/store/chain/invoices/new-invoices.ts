@@ -72,7 +72,7 @@ export type Request = {
   readonly newInvoiceId: () => string;
 };
 
-/** In a transaction that has locked the network and the entity. */
+/** Call it in a transaction that has locked the network and the entity. */
 export async function decide(queries: Queries, request: Request): Promise<Decision[]> {
   const { entityId, invoices, limit, nowS, newInvoiceId } = request;
   const references = await readByReference(queries, request);

@@ -41,7 +41,7 @@ export async function readPayment(db: Database, entityId: string, paymentId: str
 
 type History = NonNullable<Awaited<ReturnType<typeof readFact>>>['history'];
 
-/** Each state of the payment, by the state before it. */
+/** The entries of the timeline. Each state of the payment is described by its difference from the state before. */
 function steps(history: History): TimelineEntry[] {
   return history.map((step, index) => ({
     date: step.dateCreated,
@@ -78,7 +78,7 @@ async function deliverySteps(
     const no = eventId === null ? null : await findEventNo(queries, dialect, entityId, eventId);
     if (no === null) continue;
     const date = Math.floor(timeOfHex(no) / 1000);
-    // No other record has the moment at which the payment became safe.
+    // The event is the only record of the moment at which the payment became safe.
     if (finality === 'safe' && !entries.some(({ what }) => what === 'safe')) {
       entries.push({ date, what: 'safe', blockNumber: null, eventId: null, webhookId: null });
     }

@@ -57,7 +57,7 @@ async function readLaterPage(
   const offset = (query.page - 1) * query.limit;
   const total = await countMatches(queries, matches);
   if (offset >= total.totalResults) {
-    // Each skipped match is read, so that a deep page would take as long as a count of everything.
+    // A page reads each match that it skips, so a deep page would take as long as a count of everything.
     if (!total.isTotalExact) throw new DomainError('page_too_deep', { limit: MAX_PAYMENTS_COUNTED });
     return { rows: [], total: () => total };
   }

@@ -91,7 +91,7 @@ function isReadByNetwork(query: PaymentListQuery): boolean {
 /** The network, as an expression that no index has. The engine then chooses another index, which leads to fewer payments. */
 const ONE_BY_ONE = 'coalesce(network_id, 0)';
 
-/** One step along the index for each network. */
+/** Finds the networks with payments, with one step along the index for each. */
 const NETWORKS = `with recursive found (network_id) as (
     select min(network_id) from facts where entity_id = $1 and ${IS_PAYMENT}
     union all

@@ -257,7 +257,10 @@ function rankOf(finality: string): number {
 
 const AFTER_CONFIRMATIONS = 1_000_000;
 
-/** By the block time, or by the usual time to finality. Null while the network does not continue. */
+/**
+ * The time at which the payment is expected to have the finality, by the block time or the usual time to finality. Null while
+ * the network does not continue.
+ */
 function dateExpected(row: PaymentRow, finality: string, network: NetworkLevels | null, nowMs: number): number | null {
   const level = finalityOf(finality);
   const confirmations = confirmationsOf(row, network);

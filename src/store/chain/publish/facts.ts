@@ -15,7 +15,7 @@ import type { Outbox, OutboxEvent } from './outbox.ts';
 
 /** The events that the facts of one step lead to. */
 
-/** The network and its webhooks, as the payloads of one step have them. */
+/** The state of the network and the wishes of its webhooks, from which one step makes payloads. */
 export type Telling = {
   readonly networkId: number;
   readonly head: number;

@@ -12,7 +12,7 @@ export type Subject = { readonly entityId: string; readonly factId: string; read
 export type OutboxEvent = {
   readonly fact: Subject;
   readonly event: string;
-  /** In a retraction, the kind and the finality of the event that it retracts. */
+  /** The finality of the event. A retraction has the kind and the finality of the event that it retracts. */
   readonly finality: string;
   /** Null for a held event, which has its own bytes. */
   readonly payload: Record<string, unknown> | null;

@@ -42,7 +42,7 @@ export async function withShortLock<Value>(
   }
 }
 
-/** Held to the end of the transaction. */
+/** Whether no other instance is changing partitions. Takes the lock to the end of the transaction if so. */
 export async function isAlone(queries: Queries): Promise<boolean> {
   const row = await queries.get<{ locked: number }>(CHANGES_PARTITIONS);
   return Number(row?.locked) === 1;

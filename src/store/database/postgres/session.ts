@@ -109,7 +109,7 @@ const MAX_UNSETTLED = 16;
  */
 class ConnectionQueries implements Queries {
   /**
-   * Sent, and not known to have succeeded. A failed statement stays here: it is the reason for every failure after it.
+   * Statements that were sent and have not succeeded yet. A failed statement stays here: it is the reason for every failure after it.
    */
   readonly #unsettled = new Set<Promise<unknown>>();
 

@@ -41,7 +41,7 @@ export function lockForServer(file: string): ServerLock {
   };
 }
 
-/** Only if it does not exist: closing a file drops the locks that this process has on it. */
+/** Creates the file only if it does not exist, because closing a file drops the locks that this process has on it. */
 function createEmpty(lockFile: string): void {
   try {
     writeFileSync(lockFile, '', { flag: 'wx', mode: 0o600 });

@@ -57,7 +57,7 @@ function startProgram(): Worker {
   return new Worker(new URL('./thread-program.ts', import.meta.url).href, { ref: false });
 }
 
-/** Not caught anywhere, so that the process ends with it; whatever supervises the process starts a new one. */
+/** Throws an error that nothing catches, so that the process ends. Its supervisor starts a new one. */
 function endProcess(error: Error): void {
   setImmediate(() => {
     throw error;

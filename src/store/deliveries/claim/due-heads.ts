@@ -14,7 +14,7 @@ export const FIRST_HEAD: HeadCursor = {
 
 export type Look = {
   due: DueHead[];
-  /** Until the first head that is not due yet; null when there is none. */
+  /** The time until the first head is due that is not due yet; null if there is none. */
   nextInMs: number | null;
 };
 

@@ -104,7 +104,7 @@ export class CountChanges {
     this.#entityOf(entity).whole.row.undelivered += events;
   }
 
-  /** By the time in the delivery's id, which is the order of every list. */
+  /** Counts deliveries by the time in their ids, which is the order of every list. */
   deliveries(entity: SqlUuid, webhookNo: number, deliveryHex: string, change: Partial<Change>): void {
     if (change.created !== undefined) this.stored(entity, change.created * DELIVERY_BYTES);
     const timeMs = timeOfHex(deliveryHex);

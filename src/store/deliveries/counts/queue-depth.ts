@@ -64,7 +64,7 @@ export class QueueDepth {
     return this.#nowMs() - this.#measuredAtMs;
   }
 
-  /** Never fails: while the database does not respond, the last figures stay, and their age grows. */
+  /** Counts again. Never fails: while the database does not respond, the last figures stay, and their age grows. */
   async refresh(): Promise<void> {
     if (this.#nowMs() < this.#goodUntilMs) return;
     this.#counting ??= this.#count();

@@ -52,7 +52,7 @@ export async function idsByDate(scope: Scope, query: PageQuery, totalResults: nu
  */
 const DENSE = 50;
 
-/** Each of these can be read in the order of ids by an index. */
+/** The sources of completed deliveries. An index can read each of them in the order of ids. */
 async function orderedRecordSources(scope: Scope): Promise<Source[]> {
   const { queries, webhooks, entity } = scope;
   if (webhooks === null || scope.eventNos !== null) return recordSources(scope);

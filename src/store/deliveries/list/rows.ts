@@ -68,7 +68,7 @@ const eventColumns = new Columns({
 });
 type EventOfRow = RowOf<typeof eventColumns>;
 
-/** Without the reason why it waits, which takes more statements. */
+/** A delivery without the reason why it waits, which takes more statements. */
 export type ResolvedDelivery = Omit<Delivery, 'waitsFor'>;
 
 /** Resolves the numbers in the rows: adds the webhook, the URL, and the id and the summary of the event. */
@@ -161,7 +161,7 @@ async function readEvents(
   return new Map(events.map((event) => [hexOf(event.no), event]));
 }
 
-/** In the order of the ids. A delivery may have been completed between two statements only outside of a snapshot. */
+/** Reads the rows in the order of the ids. Only outside of a snapshot can a delivery be completed between the two statements. */
 export async function readRows(
   queries: Queries,
   { bindUuid, hexOf }: Dialect,

@@ -78,7 +78,7 @@ export function nameOf({ hexOf }: Dialect, { entity, key }: OrderKey): string {
   return `${hexOf(entity)} ${hexOf(key)}`;
 }
 
-/** Each key once, with the number of turns that are drawn from it. */
+/** Returns each key once, with the number of turns to draw from it. */
 function sorted(dialect: Dialect, keys: readonly OrderKey[]): { name: string; key: OrderKey; count: number }[] {
   const groups = Map.groupBy(keys, (key) => nameOf(dialect, key));
   const counted = [...groups].flatMap(([name, [key, ...others]]) =>
@@ -270,7 +270,10 @@ const headColumns = new Columns({
   generation: integer('generation'),
 });
 
-/** Due now at the earliest, because a claim skips rows that were due long before it (`look_from_ms`). */
+/**
+ * Gives a delivery its turn. It is due now at the earliest, because a claim skips rows that were due long before it
+ * (`look_from_ms`).
+ */
 async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First, nowMs: number): Promise<Promotion> {
   const head = await headColumns.get(
     queries,

@@ -54,7 +54,10 @@ type Moving = Row & { readonly newKey: SqlUuid };
 
 export type Rescoped = { readonly entityId: string; readonly scopes: readonly Scope[]; readonly nowMs: number };
 
-/** Under the lock of the entity, before its heads are changed. Fails if more deliveries wait than one transaction can move. */
+/**
+ * Call it under the lock of the entity, before its heads are changed. Fails if more deliveries wait than one transaction can
+ * move.
+ */
 export async function rekey(queries: Queries, dialect: Dialect, change: Rescoped): Promise<void> {
   const { entityId, nowMs } = change;
   const entity = entityKey(dialect, entityId);
@@ -91,7 +94,7 @@ export async function rekey(queries: Queries, dialect: Dialect, change: Rescoped
   await wakeHeads(queries, dialect, promoted);
 }
 
-/** After the heads were changed: an acceptance that ended since may have added deliveries for the old scope. */
+/** Call it after the heads were changed, because an acceptance that ended since may have added deliveries for the old scope. */
 export async function requireRekeyed(queries: Queries, dialect: Dialect, change: Rescoped): Promise<void> {
   // SQLite has one writer.
   if (dialect.lockRow === '') return;

@@ -14,7 +14,7 @@ export function countRedelivering(db: Database, entityId: string, filter: Delive
   return longReadsOf(db, entityId).snapshot((queries) => countRedeliveringIn(queries, db.dialect, entityId, filter));
 }
 
-/** As part of a transaction. */
+/** Does the same as part of a transaction. */
 export async function countRedeliveringIn(
   queries: Queries,
   dialect: Dialect,

@@ -85,7 +85,10 @@ type Prunable =
   | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
   | ('own_secrets' | 'endpoints' | 'facts' | 'invoices' | 'changes');
 
-/** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
+/**
+ * The steps that have something to remove. Usually an entity has nothing, which one statement tells. Deliveries go before
+ * their events.
+ */
 async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean): Promise<Step[]> {
   const { db, batches, deliveriesBeforeHex, eventsBeforeHex, beforeMs, beforeS, nowS } = run;
   const { bindUuid } = db.dialect;

@@ -70,7 +70,7 @@ export async function* pruneRedeliveries(
   });
 }
 
-/** Not part of the report. Runs before the facts, which stay as long as their invoices. */
+/** Removes old invoices, which are not part of the report. Runs before the facts, which stay as long as their invoices. */
 export async function* pruneInvoices(
   { db, batches, dryRun, beforeS }: Run,
   { entityId }: Entity,
@@ -93,7 +93,7 @@ export async function* pruneFacts(run: Run, { entityId }: Entity): AsyncGenerato
   });
 }
 
-/** Not part of the report. */
+/** Removes old changes of options, which are not part of the report. */
 export async function* pruneChanges({ db, batches, dryRun }: Run, { entityId }: Entity): AsyncGenerator<void> {
   if (dryRun) return;
   await batches.run(() => pruneOptionChanges(db, entityId));

@@ -14,7 +14,7 @@ const suspensionColumns = new Columns({
 
 type Suspension = { readonly dateSince: number | null; readonly reason: SuspendReason | null };
 
-/** By the id of the webhook. */
+/** Maps the suspension of each webhook by the webhook's id. */
 export async function readSuspensions(
   queries: Queries,
   entityId: string,

@@ -39,7 +39,7 @@ type Scope = {
   readonly nowMs: number;
 };
 
-/** By the id of the delivery. A delivery that is complete has no entry. */
+/** Maps why each delivery waits by the delivery's id. A delivery that is complete has no entry. */
 export async function readWaits(scope: Scope, deliveries: readonly Shown[]): Promise<Map<string, WaitsFor>> {
   const unsent = deliveries.filter(({ status }) => UNSENT.includes(status));
   if (unsent.length === 0) return new Map();
@@ -166,7 +166,7 @@ async function readFirsts(
 
 const backlogColumns = new Columns({ endpointNo: integer('h.endpoint_no'), waiting: integer('sum(c.waiting)') });
 
-/** All deliveries that wait for an endpoint: those before a delivery are among them. */
+/** The number of deliveries that wait for each endpoint. Deliveries that wait before a given one are among them. */
 async function readBacklogs(
   queries: Queries,
   entity: SqlUuid,

@@ -10,7 +10,7 @@ export type InProgress = {
   readonly oldestMs: number | null;
 };
 
-/** More destinations are not looked at for one response. */
+/** Limit on the destinations that are read for one response. */
 const MAX_DESTINATIONS = 20;
 const MAX_HEADS = 20;
 /** Claims take the rows that are due first, so that leases are among these. */

@@ -155,7 +155,7 @@ function describe(parameter: AbiParameter, isIndexed: boolean): EventParameter {
   return { ...parameter, kind, isIndexed, isHashed: isIndexed && !isWord, isWord };
 }
 
-/** Fields and conditions name a parameter. One without a name can be there, but cannot be used. */
+/** Fields and conditions name a parameter. A parameter may have no name, but then nothing can use it. */
 function checkNames(parameters: readonly EventParameter[]): void {
   const names = parameters.map(({ name }) => name).filter((name) => name !== '');
   const repeated = names.find((name, index) => names.indexOf(name) !== index);

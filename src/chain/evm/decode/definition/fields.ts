@@ -7,7 +7,7 @@ import { type DefinitionError, unknownParameter } from './where.ts';
 /** How one field of the payload is filled. Parameters are named by their index. */
 export type FieldPlan = { readonly name: string } & (
   | { readonly how: 'value'; readonly index: number; readonly isAddress: boolean; readonly when: Condition | null }
-  /** As decimal text, if the token says how many decimals it has, and as `…Base` in its smallest unit. */
+  /** An amount as decimal text, if the token states its decimals, and as `…Base` in the token's smallest unit. */
   | { readonly how: 'amount'; readonly index: number; readonly token: TokenPlan }
   | { readonly how: 'constant'; readonly value: string | number | boolean }
   /** The address of the contract that wrote the log. */

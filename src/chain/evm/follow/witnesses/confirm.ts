@@ -91,7 +91,7 @@ function readersOf({ follow }: EvmPoll, leader: Node): Node[] {
     .filter((node) => node !== leader && node.waitMs === 0 && !isOther(node));
   if (others.length === 0) return [leader];
   const turn = (memory.confirm?.total ?? 0) % others.length;
-  // In doubt the leader is read from again, too: what it left out once comes with another response.
+  // In doubt, the leader is read from again too, because another response may have what it left out once.
   return [...others.slice(turn), ...others.slice(0, turn), ...(memory.isInDoubt ? [leader] : [])];
 }
 

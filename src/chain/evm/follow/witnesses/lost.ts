@@ -122,7 +122,7 @@ async function readTransactions(poll: EvmPoll, node: Node, trace: LostTrace): Pr
   return true;
 }
 
-/** One more answer about each transaction. A receipt with the fact brings it back. */
+/** Gets one more answer about each transaction. A receipt with the fact brings the fact back. */
 async function askReceipts(poll: EvmPoll, leader: Node, due: readonly StoredFact[]): Promise<void> {
   const { tip } = poll.state;
   const asked = due.slice(0, RECEIPTS_A_POLL);

@@ -220,7 +220,7 @@ function factTables({ uuid }: Dialect): string[] {
       primary key (entity_id, id)
     )`,
     'create index facts_by_block on facts (network_id, block_number)',
-    // Few facts: those that are not final yet.
+    // Contains only the few facts that are not final yet.
     `create index facts_seen on facts (network_id, block_number) where state = 'seen'`,
     `create index facts_lost on facts (network_id, block_number) where state = 'lost'`,
     `create index facts_waiting on facts (network_id) where state = 'waiting'`,
@@ -242,7 +242,7 @@ function factTables({ uuid }: Dialect): string[] {
     // A range of amounts is counted without reading the rows.
     'create index payments_by_token on facts (entity_id, token, created_at_ms, id, amount) where is_payment = 1',
     'create index facts_by_invoice on facts (entity_id, invoice_id, created_at_ms, id) where invoice_id is not null',
-    // Only the facts of held events.
+    // Contains only the facts of held events.
     'create index facts_held on facts (entity_id, event_no) where event_no is not null',
   ];
 }

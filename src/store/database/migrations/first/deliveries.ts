@@ -33,7 +33,7 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
     // Only deliveries that did not arrive pay for these two.
     'create index deliveries_not_delivered on deliveries (entity_id, status, id) where status <> 1',
     'create index deliveries_not_delivered_by_webhook on deliveries (entity_id, webhook_no, status, id) where status <> 1',
-    // With the result of the last attempt, so that counting the results of a redelivery reads no row.
+    // Contains the result of the last attempt, so that counting the results of a redelivery reads no row.
     `create index deliveries_by_redelivery on deliveries (entity_id, redelivery_id, status_code)
       where redelivery_id is not null`,
     'create index deliveries_of_tests on deliveries (entity_id, id) where test is not null',

@@ -43,7 +43,7 @@ export const INVOICE_TABLES: readonly string[] = [
     primary key (entity_id, id)
   )`,
   'create unique index invoices_by_reference on invoices (entity_id, reference) where reference is not null',
-  // One open invoice for each address, or for each amount at an address.
+  // Allows one open invoice for each address, or for each amount at an address.
   `create unique index invoices_of_address on invoices (entity_id, network_id, token, address)
      where until_block is null and match_kind = 'address'`,
   `create unique index invoices_of_amount on invoices (entity_id, network_id, token, address, base)
@@ -53,7 +53,7 @@ export const INVOICE_TABLES: readonly string[] = [
   'create index invoices_by_address on invoices (entity_id, address, created_at)',
   'create index invoices_by_transfer on invoices (entity_id, transfer_id)',
   'create index invoices_by_agreement on invoices (entity_id, agreement_id) where agreement_id is not null',
-  // Few invoices: those that the holder of the network looks at after each step.
+  // Contains only the few invoices that the holder of the network checks after each step.
   'create index invoices_open on invoices (network_id, expires_at) where passed_block is null and until_block is null',
   'create index invoices_balance_due on invoices (network_id) where balance_due = 1',
   'create index invoices_watched on invoices (network_id, watched_until) where until_block is null',

@@ -37,7 +37,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     ) ${updatedInPlace}`,
     'create index queue_heads_due on queue_heads (next_due_ms, entity_id, webhook_no) where blocked = 0',
     'create index queue_heads_by_destination on queue_heads (destination)',
-    // Without the entity: a second index that begins with it would compete with the primary key if statistics are old.
+    // The index leaves out the entity: a second index that begins with it would compete with the primary key if statistics
+    // are old.
     'create index queue_heads_by_webhook on queue_heads (webhook_id)',
     // Written when a webhook begins or ceases to fail, and by no other attempt.
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',

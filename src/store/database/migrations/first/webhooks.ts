@@ -23,7 +23,8 @@ export const WEBHOOK_TABLES: readonly string[] = [
   // that does not match. The first page took 136 ms for a network whose webhooks are the oldest of a million.
   'create index webhooks_by_creation on webhooks (entity_id, created_seq)',
   'create index webhooks_by_url on webhooks (entity_id, post_url, id)',
-  // With the event, because a network has few webhooks of other events: at most 10,000 for each kind.
+  // The index of the network serves an event too, because a network has few webhooks of other events: at most 10,000 for each
+  // kind.
   'create index webhooks_by_network_creation on webhooks (entity_id, network_id, created_seq, event)',
   'create index webhooks_by_network_url on webhooks (entity_id, network_id, post_url, id, event)',
   'create index webhooks_by_event_creation on webhooks (entity_id, event, created_seq)',

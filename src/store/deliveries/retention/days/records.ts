@@ -109,7 +109,7 @@ function takeFromCounts(queries: Queries, webhookNo: string, bucket: string): Pr
   );
 }
 
-/** By comparing ids, which takes a tenth of the time of computing with the digits of each. */
+/** The bucket of an id, found by comparing ids. Computing with the digits of each id takes ten times as long. */
 function entityBucket({ timeOfUuid }: Dialect, { fromMs, toMs }: Days): string {
   if (toMs - fromMs !== DAY_MS) return `${timeOfUuid('id')} / ${ENTITY_BUCKET_MS}`;
   const starts = Array.from({ length: DAY_MS / ENTITY_BUCKET_MS }, (_, index) =>
