@@ -122,7 +122,7 @@ export type BacklogSample = { readonly atS: number; readonly waiting: number; re
 export function backlogChart(samples: readonly BacklogSample[]): ChartData {
   return {
     title: 'Backlog age',
-    description: 'How long the oldest delivery is overdue, since you opened the dashboard.',
+    description: 'How late the oldest delivery was, recorded since you opened the dashboard.',
     timestamps: samples.map(({ atS }) => atS),
     text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
     minTop: 4 * SECOND_MS,
