@@ -63,7 +63,7 @@ export class Turns<Item> {
     this.noteServed(entityId);
   }
 
-  /** For an entity that was served without waiting. */
+  /** Notes that an entity was served without waiting. */
   noteServed(entityId: string): void {
     this.#servedAt.set(entityId, ++this.#served);
     if (!this.#waiting.has(entityId)) return;

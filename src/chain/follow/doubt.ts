@@ -19,7 +19,7 @@ export async function retryInDoubt<Result>(ask: () => Promise<Result>): Promise<
   }
 }
 
-/** Counts as a failure of the node, which is then left alone for a while. */
+/** Notes a failure of the node, which is then left alone for a while, and returns the failure. */
 export function garbageFrom(node: Node): RpcFailure {
   const failure = new RpcFailure('garbage');
   node.noteFailure(failure);

@@ -23,7 +23,7 @@ export type Consultation = {
 export interface ChainReader {
   /** Whether a poll that leaves blocks unread is followed by the next one at once. Otherwise the pace of the polls bounds their calls. */
   readonly catchesUp: boolean;
-  /** Adds the reader's own part to the part of the follower that its polls share. */
+  /** Adds the reader's own state to the state that all polls of a follower share. */
   prepare(follow: Omit<Follow, 'memory'>): Follow;
   /** Reads what is new from this node. */
   follow(poll: Poll, node: Node, withTags: boolean): Promise<ReadResult>;

@@ -5,7 +5,7 @@ const GOOD_READINGS = 50;
 /** Fewer logs than any provider allows in one answer; the smallest limit is 100. */
 const FEW_RESULTS = 80;
 
-/** A size to try next: between the largest that worked and the smallest that was refused, or the former if they are near. */
+/** The size to try next: between the largest size that worked and the smallest that was refused, or the largest if the two are near. */
 export function sizeBetween(good: number | null, refused: number): number {
   if (good === null) return Math.max(1, Math.floor(refused / 4));
   return refused - good <= Math.max(1, good / 4) ? good : Math.floor((good + refused) / 2);

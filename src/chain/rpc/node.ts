@@ -58,7 +58,7 @@ export type Contact = {
 /**
  * One node of a network: its rate, its back-off and its health.
  *
- * A response counts as a success where any of its calls succeeded. After a failure, the node is left alone for a time that
+ * A response counts as a success if any of its calls succeeded. After a failure, the node is left alone for a time that
  * doubles, and is asked for its network again. A response with too many logs says nothing about the node.
  */
 export class Node {

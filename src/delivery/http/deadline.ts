@@ -26,7 +26,7 @@ export class Deadline {
     this.#onReached = null;
   }
 
-  /** For work that is shared with other attempts and continues for them when this one times out. */
+  /** Waits for work that other attempts share. It continues for them if this attempt times out. */
   within<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.watch(reject);

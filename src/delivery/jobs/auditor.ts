@@ -26,8 +26,9 @@ export type AuditorOptions = {
 };
 
 /**
- * Reads the whole queue every few minutes and repairs deliveries that hints hide, or that wait by a clock that was set back. The first of the instances that deliver
- * audits for all. If it dies, the next one starts a pass as soon as the heartbeats show it as the first.
+ * Reads the whole queue every few minutes and repairs deliveries that hints hide, or that wait by a clock that was set back. The
+ * first of the instances that deliver audits for all. If it dies, the next one starts a pass as soon as the heartbeats show it as
+ * the first.
  */
 export class Auditor {
   readonly #monotonicMs: () => number;

@@ -76,7 +76,7 @@ const MAX_WEBHOOKS_PER_TRANSACTION = ROWS_PER_STATEMENT;
 export class SuspensionMonitor {
   /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
   readonly #pending = new Map<string, AttemptRecord>();
-  /** When this process marked each webhook as failing. An attempt claimed before that does not know. */
+  /** When this process marked each webhook as failing. The data of an attempt that was claimed before has no such mark. */
   readonly #failingSince = new BoundedMap<string, number>(MAX_FAILING_REMEMBERED);
   #working: Promise<void> | null = null;
 

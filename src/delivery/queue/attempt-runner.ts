@@ -48,7 +48,7 @@ export class AttemptRunner {
     if (this.#held.get(delivery.deliveryId) === delivery) this.#held.delete(delivery.deliveryId);
   }
 
-  /** For deliveries that are reserved: each starts as soon as its destination has a slot for it. */
+  /** Takes deliveries that have a reservation. Each starts as soon as its destination has a slot for it. */
   enqueue(deliveries: readonly Claimed[]): void {
     for (const delivery of deliveries) this.#enqueue(delivery);
     for (const { destination } of deliveries) this.#startNext(destination);
@@ -66,7 +66,7 @@ export class AttemptRunner {
     }
   }
 
-  /** For deliveries that are reserved and whose acceptance failed. */
+  /** Releases the slots of deliveries whose acceptance failed. */
   cancel(slots: ReadonlyMap<DestinationKey, number>): void {
     for (const [destination, count] of slots) {
       this.options.queue.release(destination, count);

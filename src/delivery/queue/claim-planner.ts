@@ -13,7 +13,7 @@ const MAX_ROWS_PER_DESTINATION = 256;
 /** A released slot readmits two refused entities, because the first may still be over its share. */
 const ADMITTED_BY_ONE_SLOT = 2;
 
-/** No ring has strict priority: with no time left, even the failing get every fourth turn. */
+/** No ring has strict priority: even under full load, failing destinations get every fourth turn. */
 const TURNS: readonly HealthClass[] = ['proven', 'untried', 'proven', 'failing'];
 
 /** `limit` is how many deliveries are reserved for the claim. */

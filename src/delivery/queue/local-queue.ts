@@ -82,8 +82,8 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 
   /**
-   * Sets how many attempts one destination may have in flight. Attempts beyond that end, and none replaces them. This
-   * process still sends the deliveries it holds for destinations that now belong to other instances.
+   * Sets how many attempts one destination may have in flight. Attempts above the new limit end normally, and no attempt replaces
+   * them. This process still sends the deliveries it holds for destinations that now belong to other instances.
    */
   limitDestinations(fleet: FleetShare): void {
     this.#fleet = fleet;
@@ -196,7 +196,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     this.#fit(state);
   }
 
-  /** The whole queue of a destination that is paused, whose breaker is open or whose first delivery has waited too long. */
+  /** Takes the whole queue of a destination that is paused, whose breaker is open or whose first delivery has waited too long. */
   takeOverdue(destination: DestinationKey): Delivery[] {
     const state = this.#states.get(destination);
     const first = state?.queue[0];

@@ -9,7 +9,7 @@ const FAILING_SHARE = 1 / 4;
  * slots.
  */
 const LAST_SHARE = 1 / 16;
-/** An entity uses at most this many times as many slots as are free: eight ninths of all when it is alone. */
+/** An entity may use this many times as many slots as are free. If it is alone, it can use eight ninths of all slots. */
 const ENTITY_FACTOR = 8;
 
 export type Capacity = {

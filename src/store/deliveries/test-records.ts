@@ -19,7 +19,7 @@ export async function newTestIds(db: Database): Promise<{ eventId: string; deliv
   return { eventId: `evt_${eventNo}`, deliveryId: `dlv_${deliveryHex(eventNo, 1)}` };
 }
 
-/** Records the request and its result. A webhook that was deleted while it was sent has no record of it. */
+/** Records the request and its result, unless the webhook was deleted during the request. */
 export function recordTest(db: Database, webhook: Webhook, attempt: AttemptRecord): Promise<void> {
   const { dialect } = db;
   const { delivery, outcome, startedAtMs } = attempt;

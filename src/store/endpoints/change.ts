@@ -19,7 +19,10 @@ import { readEndpoint } from './read.ts';
 import { readHeaders, writeHeaders } from './request-headers.ts';
 import { addEndpointSecret, expireEndpointSecrets, readEndpointSecrets, toSecretList } from './secrets.ts';
 
-/** Changes to an endpoint. Each is one transaction under the lock of the entity, whose revision tells caches of it. */
+/**
+ * Changes to an endpoint. Each is one transaction under the lock of the entity, and raises the entity's revision, which tells
+ * caches.
+ */
 
 type Target = { db: Database; box: SecretBox; entityId: string; endpointId: string };
 

@@ -37,7 +37,10 @@ export type NewEvent = {
   invoiceState?: InvoiceState | null;
   /** The payment that it describes, of which retractions may have been published before. */
   returned?: Returned | null;
-  /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
+  /**
+   * The transaction for which the event is held. Each webhook gets a delivery when the transaction reaches the finality that
+   * the webhook asked for.
+   */
   heldFor?: string | null;
   /** How many events of the entity may be held for transactions that no block has; any number without it. */
   heldLimit?: number | null;

@@ -101,8 +101,8 @@ const OF_DESTINATION = new Columns({
 });
 
 /**
- * Few rows at a time, so that other requests run in between, and from the longest intervals that fit: with a thousand
- * destinations, 30 days by the hour would be 720,000 rows.
+ * Reads few rows at a time, so that other requests run in between. Reads the longest intervals that fit into the range: with a
+ * thousand destinations, 30 days by the hour would be 720,000 rows.
  */
 async function readDestinations(
   reads: Reads,

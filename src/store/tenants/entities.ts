@@ -77,7 +77,7 @@ export async function findRevision(db: Database, entityId: string): Promise<numb
   return entity?.revision ?? null;
 }
 
-/** Whether the database has an entity of any tenant. The first start creates one if it has none. */
+/** Whether the database has any entity. The first start creates one if there is none. */
 export async function hasEntities(queries: Pick<Queries, 'get'>): Promise<boolean> {
   return (await queries.get('select id from entities limit 1')) !== undefined;
 }

@@ -8,7 +8,10 @@ import { readStoredOptions, type StoredOptions } from './stored-options.ts';
 
 const PAGE_ROWS = 1_000;
 
-/** All webhooks of an entity in the order of their creation, a page at a time; ends with the newest at the start. */
+/**
+ * All webhooks of an entity in the order of their creation, a page at a time. The last one is the webhook that was the newest
+ * at the start.
+ */
 export async function* walkWebhooks(
   db: Database,
   entityId: string,

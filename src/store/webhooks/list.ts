@@ -7,7 +7,7 @@ import { REVISION } from '../tenants/tables.ts';
 
 /**
  * The list operation. The total comes from the counters, so that nothing is read past the end. A page is read along the index of
- * its filter and sort order, from the nearer end. `npm run query-plans` writes the plan of each on both engines.
+ * its filter and sort order, from the nearer end. `npm run query-plans` writes the plan of each list on both engines.
  */
 
 /** About 5 ms on SQLite. */

@@ -6,8 +6,8 @@ import { blockAt } from '../rpc/calls.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * Adds the times of their blocks to new places of payments that invoices expect: the time says whether a payment is late. A node may
- * send it with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. If
+ * Adds the time of its block to each new position of a payment that an invoice expects. The time says whether the payment is late. A
+ * node may send the time with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. If
  * the node of the reading does not know a time, or its time is not credible, Paybell asks the other nodes.
  */
 export async function dateExpected(

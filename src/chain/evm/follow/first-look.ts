@@ -7,7 +7,7 @@ import type { EvmPoll } from './evm-poll.ts';
 import type { Look } from './look.ts';
 import { askOthers, mayStartAt } from './witnesses/consult.ts';
 
-/** How far below the first block to read the follower looks for firm ground on a network without finality. */
+/** On a network without finality, the oldest anchor is this far below the tip. */
 const GROUND_BLOCKS = 64;
 
 /**

@@ -9,7 +9,7 @@ import type { EvmPoll } from './evm-poll.ts';
  * at the backfill's next block. After that poll, Paybell follows the source like any other.
  */
 
-/** How many blocks more than its tail a live poll reads at most, so that a source joins it. */
+/** Limit on the blocks that a live poll reads in addition to its tail, so that a source can join it. */
 const JOIN_BLOCKS = 256;
 
 function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {

@@ -148,7 +148,7 @@ export class Witnesses {
     return quorumOf(this.present.length, this.rules.quorum);
   }
 
-  /** More than half of the present nodes and of the nodes with these names, which have left the chain that is stored. */
+  /** The majority of the present nodes together with the nodes of these names, which have another chain than the stored one. */
   majorityWith(names: ReadonlySet<string>): number {
     const nowMs = this.clock.nowMs();
     const voters = this.all.filter((witness) => names.has(witness.node.name) || !witness.isAbsent(nowMs));

@@ -61,7 +61,7 @@ export class SolanaMemory extends Memory {
   /** The highest slot that a poll has read; it may be ahead of the stored one. */
   head: number | null = null;
   headS: number | null = null;
-  /** As stored; null if they must be read again. */
+  /** The stored progress of accounts; null if it must be read again. */
   progress: Map<string, AccountProgress> | null = null;
   readonly accounts = new Map<string, AccountMemory>();
   /** By signature. A reorg may put a transaction into another slot, or change its balances. */

@@ -21,7 +21,7 @@ export function leastSlot({ state, follow }: SolanaPoll): number | null {
   return slots.length === 0 ? null : Math.max(...slots);
 }
 
-/** Whether old slots of a source are read as soon as they are final. */
+/** Whether the backfill of a source waits for slots that are not final yet. */
 export function waitsForFinal({ sources, state: { final } }: SolanaPoll): boolean {
   return sources.some(({ lastBlock, nextBlock }) => {
     const isPending = lastBlock === null || (nextBlock ?? 0) <= lastBlock;
@@ -34,7 +34,7 @@ export function voterOf({ follow }: SolanaPoll, nodeId: string, slot: number): s
   return isAlone({ follow }) ? `${nodeId} ${slot}` : nodeId;
 }
 
-/** Whether one node must do for a quorum: then it is asked in two polls. */
+/** Whether one node decides alone. Paybell then asks it in two polls. */
 export function isAlone({ follow: { witnesses } }: Pick<SolanaPoll, 'follow'>): boolean {
   return witnesses.quorum === 1;
 }

@@ -66,7 +66,7 @@ export async function bookOfToken(queries: Queries, wanted: Wanted): Promise<Loc
   return made;
 }
 
-/** Deletes the sources of a network whose books are empty. In the transaction that takes the lease of the network. */
+/** Deletes the sources of a network whose books are empty. Runs in the transaction that takes the lease of the network. */
 export async function dropEmptyBooks(queries: Queries, networkId: number): Promise<void> {
   await queries.run(
     `delete from sources where network_id = $1 and is_for_invoices = 1 and not exists (

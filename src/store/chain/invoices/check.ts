@@ -6,7 +6,7 @@ import type { DueBalance, ReadBalance } from '../network-store.ts';
 import { invoiceTable, networkTable } from '../tables.ts';
 import { type InvoiceRow, invoiceColumns, keyOfInvoice, paymentOf, readFactsOfInvoices } from './rows.ts';
 
-/** The balance of an invoice's address, asked at most this often. */
+/** The least time between two requests that ask a node for the balance of an invoice's address. */
 const CHECK_MS = 10_000;
 
 /** Takes the right to ask a node. Null if a request asked shortly before, or for an unknown id. */

@@ -22,7 +22,7 @@ import { withShortLock } from './short-lock.ts';
  *
  *   constraints added, not valid ─► validated (reads the whole tables) ─► renamed, parents made, attached; constraints dropped
  *
- * The last step is one transaction for all tables. The constraints reject ids from their end on, days ahead. If a
+ * The last step is one transaction for all tables. The constraints reject ids of times more than two days ahead. If a
  * conversion is abandoned, the job that makes partitions drops the constraints in time (`dropAbandoned`).
  */
 

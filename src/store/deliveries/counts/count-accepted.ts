@@ -4,7 +4,7 @@ import { entityKey } from '../../database/sql.ts';
 import type { AcceptanceRun } from '../../events/acceptance.ts';
 import { countEvents } from './counts.ts';
 
-/** Counts the accepted events. Events without deliveries have another counter too. */
+/** Counts the accepted events. A second counter counts the events without deliveries. */
 export async function countAccepted({ queries, dialect, changes, order }: AcceptanceRun): Promise<void> {
   const { accepted, supersededBy } = order;
   const events = accepted.map(({ eventNo, event: { entityId, networkId, event } }) => ({

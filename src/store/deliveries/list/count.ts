@@ -110,7 +110,7 @@ export async function findPart(scope: Scope, window: Window): Promise<{ scope: S
   return findInBuckets(scope.queries, bucketsOf(scope), scope, window);
 }
 
-/** Whether the counters of buckets know every match: none of them waits, other than in the sum of all. */
+/** Whether the counters of buckets contain every match. They count waiting deliveries only in the total of all states. */
 function isInBuckets(scope: Scope): boolean {
   const { eventNos, status } = scope;
   if (eventNos !== null || (status !== null && !(status in STATUS_CODES))) return false;

@@ -28,7 +28,10 @@ export async function readSuspensions(
 
 type Pauser = { readonly actor: string | null; readonly actorName: string | null };
 
-/** The process that makes a change dates it in the audit log, and the database dates the pause: two clocks. */
+/**
+ * The clock of the process dates the entry in the audit log, and the clock of the database dates the pause. They may differ
+ * by this much.
+ */
 const CLOCKS_DIFFER_S = 60;
 /** Limit on the endpoints for which the audit log is read. Others are shown without the person or key that paused them. */
 const MAX_ENDPOINTS = 10;

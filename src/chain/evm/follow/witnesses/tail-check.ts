@@ -12,8 +12,8 @@ import { inTurn, waitsAbove } from '../history.ts';
 import { withVerdicts } from './verdicts.ts';
 
 /**
- * Reads the tail from another node than the leader now and then. It finds payments that the leader leaves out of every
- * response long before their blocks become final. Once both have shown all blocks up to the tip, invoices may expire.
+ * Reads the tail from another node than the leader now and then. If the leader leaves a payment out of every response, the other
+ * node shows it long before its block becomes final. Once both have shown all blocks up to the tip, invoices may expire.
  */
 export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   const { memory, nodes, clock, witnesses } = poll.follow;

@@ -8,8 +8,8 @@ import type { ConfirmProgress } from '../memory.ts';
 import { type Judged, type Question, takeVotes } from './votes.ts';
 
 /**
- * A fact that one node alone shows is not stored before the other nodes were asked for it. A fact that is open after
- * that is returned, and the caller asks for it again: it must not act as if there were none.
+ * Asks the other nodes for a fact that one node alone shows, before the fact is stored. Returns the facts that are still open
+ * after that. The caller asks for them again, and must not act as if they did not exist.
  */
 export async function withVerdicts(
   poll: EvmPoll,

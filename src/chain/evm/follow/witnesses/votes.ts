@@ -93,7 +93,7 @@ function noteInventions({ follow }: EvmPoll, judged: readonly Judged[]): void {
   }
 }
 
-/** The questions with the votes of this node; without one if the node does not answer, or is on another branch. */
+/** Adds the votes of this node to the questions. A node that does not answer, or is on another branch, casts no vote. */
 async function voteOf<Asked extends Question>(
   poll: EvmPoll,
   node: Node,
