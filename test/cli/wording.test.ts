@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { misspeltSettings } from '../../src/cli/operator/settings.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { invocation, serveInvocation } from '../../src/cli/terminal/invocation.ts';
@@ -11,6 +11,11 @@ import { runPaybell, tempFolder } from '../support/paybell.ts';
 const folder = tempFolder();
 afterAll(() => folder.remove());
 const paybell = (args: string[], settings: Record<string, string> = {}) => commandLineIn(folder.path, settings)(args);
+
+/** The commands that have no subcommands. */
+const leaves = (command: Command): Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+const has = (options: readonly Option[], name: string) => options.some(({ long }) => long === name);
 
 describe('what a message tells people to type', () => {
   test.each([
@@ -69,8 +74,6 @@ describe('help', () => {
   );
 
   test('of every command ends with what to type: words that lead to it, and options that it has', async () => {
-    const leaves = (command: Command): Command[] =>
-      command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
     const commands = leaves(await createProgram());
     expect(commands.length).toBeGreaterThan(40);
     for (const command of commands) {
@@ -91,7 +94,7 @@ describe('help', () => {
     const without = (command: Command, path: string): string[] => {
       const inner = command.commands.flatMap((each) => without(each, `${path}${each.name()} `));
       const isLeaf = command.commands.length === 0;
-      return isLeaf && !command.options.some(({ long }) => long === '--json') ? [path.trim()] : inner;
+      return isLeaf && !has(command.options, '--json') ? [path.trim()] : inner;
     };
     expect(without(await createProgram(), '').sort()).toEqual(['completion', 'export', 'serve']);
   });
@@ -114,42 +117,22 @@ describe('help', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('says first what commands work on: a server, or the store itself', async () => {
+  test('says what commands work on: those that can use a profile call a server, and those on the store cannot', async () => {
     const { stdout } = await paybell(['--help']);
-    const group = (heading: string) =>
-      [...(stdout.split(`${heading}\n`)[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
-    expect(group('Call a server, with PAYBELL_URL and a key or with a profile that login stored:')).toEqual([
-      'login',
-      'logout',
-      'whoami',
-      'attention',
-      'webhooks',
-      'endpoints',
-      'events',
-      'deliveries',
-      'sources',
-      'payments',
-      'invoices',
-      'facts',
-      'chain',
-      'secrets',
-      'reconcile',
-      'stats',
-      'tail',
-      'play',
-    ]);
-    expect(group('Operate the store, with DATABASE_URL; these need no server and no key:')).toEqual([
-      'entities',
-      'keys',
-      'audit',
-      'import',
-      'export',
-      'migrate',
-      'backup',
-      'copy',
-      'prune',
-      'store',
-    ]);
+    const { commands } = await createProgram();
+    const canUseProfile = (command: Command) => leaves(command).some(({ options }) => has(options, '--profile'));
+    for (const [heading, expected] of [
+      ['Call a server, with PAYBELL_URL and a key or with a profile that login stored:', true],
+      ['Operate the store, with DATABASE_URL; these need no server and no key:', false],
+    ] as const) {
+      const group = commands.filter((command) => command.helpGroup() === heading);
+      expect(group.length).toBeGreaterThan(5);
+      expect(group.map((command) => [command.name(), canUseProfile(command)])).toEqual(
+        group.map((command) => [command.name(), expected]),
+      );
+      const shown = stdout.split(`${heading}\n`)[1]?.split('\n\n')[0] ?? '';
+      expect([...shown.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name)).toEqual(group.map((command) => command.name()));
+    }
   });
 });
 
