@@ -131,7 +131,9 @@ describe('help', () => {
         group.map((command) => [command.name(), expected]),
       );
       const shown = stdout.split(`${heading}\n`)[1]?.split('\n\n')[0] ?? '';
-      expect([...shown.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name)).toEqual(group.map((command) => command.name()));
+      expect([...shown.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name)).toEqual(
+        group.map((command) => command.name()),
+      );
     }
   });
 });

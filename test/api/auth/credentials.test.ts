@@ -23,27 +23,6 @@ onSuiteEngine('credentials', (store) => {
   const listWith = (headers: Bun.HeadersInit) =>
     app.fetch(new Request(`http://paybell.test${WEBHOOKS}`, { headers: new Headers(headers) }));
 
-  test('a good key with its own entity is let in', async () => {
-    expect((await call(app, tenant, WEBHOOKS)).status).toBe(200);
-  });
-
-  test.each([
-    ['api-key', 'entity-id'],
-    ['entity-id', 'api-key'],
-  ])('401 without %s, naming that header', async (missing, present) => {
-    for (const value of [undefined, '']) {
-      const given = { [present]: present === 'api-key' ? tenant.apiKey : tenant.entityId };
-      const response = await listWith(value === undefined ? given : { ...given, [missing]: value });
-      const { errors } = await expectProblem(response, 'unauthenticated');
-      expect(errors).toEqual([{ in: 'header', name: missing, message: 'is required' }]);
-    }
-  });
-
-  test('401 without both, naming both', async () => {
-    const { errors = [] } = await expectProblem(await listWith({}), 'unauthenticated');
-    expect(errors.map(({ name }) => name)).toEqual(['api-key', 'entity-id']);
-  });
-
   test('401 with one and the same body for a malformed, unknown, revoked and expired key and a header given twice', async () => {
     const revoked = await createTenant(store.db);
     await revokeApiKey(store.db, revoked.keyId, TEST_CHANGE);

@@ -18,6 +18,8 @@ const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const EVENTS = '/api/v1/crypto/events';
 const PAIR = { networkIds: [1], events: ['LatePayment'] };
 
+const IMPOSSIBLE_IDS = ['x', '%', '%00', '%ff', '%E2%9C%93', '..%2f..', "'%20or%201=1--", 'x'.repeat(5_000)];
+
 async function newSource({ db }: TestStore, entityId: string): Promise<string> {
   const definition = {
     networkId: 1,
@@ -139,6 +141,15 @@ onSuiteEngine('what belongs to another entity', (store) => {
         expect([operation.name, ...responses.map(({ status }) => status)]).toEqual([operation.name, 404, 404]);
         const [ofForeign, ofAbsent] = await Promise.all(responses.map(seen));
         expect(ofForeign).toBe(ofAbsent ?? '');
+      }
+    }
+  });
+
+  test('is 404 on these routes too under an id that could never be one', async () => {
+    for (const operation of withId) {
+      for (const id of IMPOSSIBLE_IDS) {
+        const { status } = await ask(operation, owner, id);
+        expect([operation.name, id, status]).toEqual([operation.name, id, 404]);
       }
     }
   });

@@ -106,6 +106,8 @@ onSuiteEngine('every route of the OpenAPI document', (store) => {
       { headers: {}, names: ['api-key', 'entity-id'] },
       { headers: { 'entity-id': tenant.entityId }, names: ['api-key'] },
       { headers: { 'api-key': tenant.apiKey }, names: ['entity-id'] },
+      { headers: { 'api-key': '', 'entity-id': tenant.entityId }, names: ['api-key'] },
+      { headers: { 'api-key': tenant.apiKey, 'entity-id': '' }, names: ['entity-id'] },
     ];
     const bodies = new Set<string>();
     for (const operation of entityRoutes) {

@@ -480,10 +480,6 @@ onSuiteEngine('deliveries', (store) => {
         expect(kicks).toBe(0);
       },
     );
-
-    test('has no progress to read under an id that never was', async () => {
-      await expectProblem(await get(`${API}/redeliveries/rdl_none`), 'not_found');
-    });
   });
 });
 

@@ -13,41 +13,11 @@ const NEW_BOX = new SecretBox(new Uint8Array(32).fill(9));
 const at = (nowS: number) => ({ actor: 'test', nowS });
 
 onEveryEngine('signing secrets', (store) => {
-  const idsAt = async (entityId: string, nowS: number) =>
-    (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secretId }) => secretId);
-
-  test('a rotation lists both secrets until the overlap ends, and then only the new one', async () => {
-    const entityId = await newEntity(store.db);
-    const [first] = await idsAt(entityId, NOW_S);
-    const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 2, at(NOW_S));
-    expect(secrets.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 2 * HOUR_S]);
-    const [second = ''] = secrets.map(({ secretId }) => secretId);
-    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S - 1)).toEqual([second, first ?? '']);
-    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S)).toEqual([second]);
-  });
-
-  test('an overlap of zero ends every older secret at once', async () => {
-    const entityId = await newEntity(store.db);
-    await rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S));
-    await rotateSecret(store.db, TEST_BOX, entityId, 0, at(NOW_S + 1));
-    expect(await idsAt(entityId, NOW_S + 1)).toHaveLength(1);
-  });
-
   test('a rotation never extends the life of an older secret', async () => {
     const entityId = await newEntity(store.db);
     await rotateSecret(store.db, TEST_BOX, entityId, 1, at(NOW_S));
     const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 100, at(NOW_S + 10));
     expect(secrets.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 10 + 100 * HOUR_S, NOW_S + HOUR_S]);
-  });
-
-  test('a sixth secret in force is rejected and changes nothing', async () => {
-    const entityId = await newEntity(store.db);
-    for (let i = 1; i <= 4; i++) await rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + i));
-    const five = await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5);
-    expect(five.totalResults).toBe(5);
-    const sixth = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + 5));
-    expect(await rejection(sixth)).toMatchObject({ kind: 'secret_limit', facts: { limit: 5 } });
-    expect(await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5)).toEqual(five);
   });
 
   test('a rekey keeps every secret, and from then on the old key neither opens nor seals anything', async () => {

@@ -17,16 +17,6 @@ onEveryEngine('signing keys', (store) => {
   const rotate = (entityId: string, overlapHours: number, nowS = NOW_S, box = TEST_BOX) =>
     rotateSigningKey(store.db, box, entityId, overlapHours, at(nowS));
 
-  test('a rotation lists both keys until the overlap ends, and then only the new one', async () => {
-    const entityId = await newEntity(store.db);
-    const [first = ''] = await idsAt(entityId, NOW_S);
-    const { publicKeys } = await rotate(entityId, 2);
-    expect(publicKeys.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 2 * HOUR_S]);
-    const [second = ''] = publicKeys.map(({ keyId }) => keyId);
-    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S - 1)).toEqual([second, first]);
-    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S)).toEqual([second]);
-  });
-
   test('the private half of each listed key signs, and of no other', async () => {
     const entityId = await newEntity(store.db);
     await rotate(entityId, 1);
@@ -51,16 +41,6 @@ onEveryEngine('signing keys', (store) => {
     await rotate(entityId, 1);
     const { publicKeys } = await rotate(entityId, 100, NOW_S + 10);
     expect(publicKeys.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 10 + 100 * HOUR_S, NOW_S + HOUR_S]);
-  });
-
-  test('a sixth key in force is rejected and changes nothing', async () => {
-    const entityId = await newEntity(store.db);
-    for (let i = 1; i <= 4; i++) await rotate(entityId, 24, NOW_S + i);
-    const five = await readPublicKeys(store.db, entityId, NOW_S + 5);
-    expect(five).toHaveLength(5);
-    const sixth = rotate(entityId, 24, NOW_S + 5);
-    expect(await rejection(sixth)).toMatchObject({ kind: 'signing_key_limit', facts: { limit: 5 } });
-    expect(await readPublicKeys(store.db, entityId, NOW_S + 5)).toEqual(five);
   });
 
   test('a rekey keeps every key, and from then on the old SECRET_KEY seals none', async () => {

@@ -98,13 +98,6 @@ onSuiteEngine('the address book of a source', (store) => {
     expect(messagesByName(tooMany).addresses).toBe('must be a list of 1 to 1000 addresses');
   });
 
-  test('404 for the source of another entity', async () => {
-    const { other, send, path, app } = await setUp(store);
-    await expectProblem(await send('POST', [{ address: PAYER }], other), 'not_found');
-    await expectProblem(await send('DELETE', [PAYER], other), 'not_found');
-    await expectProblem(await call(app, other, path), 'not_found');
-  });
-
   test('409 for a source without a book, and beyond the limit', async () => {
     const { app, tenant, send } = await setUp(store, { ENTITY_ADDRESS_LIMIT: '2' });
     const entries = [1, 2, 3].map((number) => ({ address: addressOf(number) }));

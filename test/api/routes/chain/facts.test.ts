@@ -169,29 +169,10 @@ onSuiteEngine('facts', (store) => {
     }
   });
 
-  test('404 for the fact of another entity, for an unknown one, and for a text that is no id', async () => {
-    const { networkId, tenant, app, step } = await setUp();
-    const fact = found(tenant, networkId, at(10));
-    await step(10, [{ change: 'seen', fact, evidence: CONFIRMED }]);
-    const stranger = await createTenant(store.db);
-    await expectProblem(await call(app, stranger, `${FACTS}/${fact.factId}`), 'not_found');
-    for (const id of [`fct_${'z'.repeat(26)}`, 'fct_', '0x12', '%00']) {
-      await expectProblem(await call(app, tenant, `${FACTS}/${id}`), 'not_found');
-    }
-  });
-
   test('400 for an unknown state and unknown parameters', async () => {
     const { tenant, app } = await setUp();
     const problem = await expectProblem(await call(app, tenant, `${FACTS}?state=done&hash=1`), 'invalid_request');
     expect(Object.keys(messagesByName(problem)).sort()).toEqual(['hash', 'state']);
-  });
-
-  test('403 without deliveries:read, for networks too', async () => {
-    const { app } = await setUp();
-    const tenant = await createTenant(store.db, ['webhooks:read', 'webhooks:write', 'events:read']);
-    for (const path of [FACTS, `${FACTS}/fct_${'a'.repeat(26)}`, `${BASE}/chains`]) {
-      await expectProblem(await call(app, tenant, path), 'missing_permission');
-    }
   });
 
   test('lists of events and deliveries can be of EventRetracted, and the list of webhooks cannot', async () => {

@@ -345,20 +345,4 @@ onSuiteEngine('invoices', (store) => {
     const removed = { method: 'DELETE', json: { addresses: [PAYEE] } };
     await expectProblem(await call(app, tenant, `${path}/addresses`, removed), 'conflict');
   });
-
-  test('403 without invoices:write, and without payments:read for reading', async () => {
-    const { app, create } = await setUp(store);
-    const made = await create(invoice());
-    const reader = await createTenant(store.db, ['payments:read']);
-    const writer = await createTenant(store.db, ['invoices:write']);
-    const post = (as: typeof reader, path: string, json?: object) =>
-      call(app, as, INVOICES + path, { method: 'POST', ...(json && { json }) });
-    expect((await post(reader, '', invoice())).status).toBe(403);
-    for (const action of ['cancel', 'check']) {
-      expect((await post(reader, `/${made.invoiceId}/${action}`)).status).toBe(403);
-      expect((await post(writer, `/${made.invoiceId}/${action}`)).status).toBe(404);
-    }
-    expect((await call(app, writer, INVOICES)).status).toBe(403);
-    expect((await call(app, reader, `${INVOICES}/${made.invoiceId}`)).status).toBe(404);
-  });
 });

@@ -2,11 +2,9 @@ import { expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import { RpcFailure } from '../../../../src/chain/rpc/failures.ts';
 import type { ProblemCode } from '../../../../src/contract/problems.ts';
-import { PERMISSIONS, type Permission } from '../../../../src/domain/keys/api-keys.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { FakeNetwork } from '../../../support/chain/fake-network.ts';
 import { CONTRACT, NETWORK, PAYEE, PAYER, PAYER_CHECKSUMMED } from '../../../support/chain/logs.ts';
-import { newPaidNetwork } from '../../../support/chain/paid-network.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 
@@ -82,22 +80,6 @@ function fail({ network }: Setting): void {
   network.failure = new RpcFailure('unreachable');
 }
 
-const ROUTES: readonly [permission: Permission, method: string, path: string, json: object | null][] = [
-  ['payments:read', 'GET', '/payments', null],
-  ['payments:read', 'GET', `/payments?q=${HASH}`, null],
-  ['payments:read', 'GET', `/payments/pay_${'a'.repeat(26)}`, null],
-  ['deliveries:read', 'GET', '/chains', null],
-  ['deliveries:read', 'GET', '/facts', null],
-  ['deliveries:read', 'GET', `/facts/fct_${'a'.repeat(26)}`, null],
-  ['webhooks:read', 'GET', '/sources', null],
-  ['webhooks:read', 'GET', `/sources/src_${'0'.repeat(32)}`, null],
-  ['webhooks:write', 'POST', '/sources', source],
-  ['webhooks:write', 'POST', '/sources/preview', { networkId: NETWORK, transactionHash: HASH }],
-  ['webhooks:write', 'POST', '/sources/preview/recent', source],
-  ['webhooks:write', 'PATCH', `/sources/src_${'0'.repeat(32)}`, { name: 'Shop' }],
-  ['webhooks:write', 'DELETE', `/sources/src_${'0'.repeat(32)}`, null],
-];
-
 onSuiteEngine('limits and errors of payments and sources', (store) => {
   test.each(FIELDS)('400 names %s in %s', async (name, path, json, message) => {
     const { app, tenant } = await setUp(store);
@@ -112,43 +94,5 @@ onSuiteEngine('limits and errors of payments and sources', (store) => {
     await prepare(setting, store);
     const problem = await expectProblem(await call(setting.app, setting.tenant, BASE + path, { json }), code);
     expect(problem.detail).not.toContain('node.example');
-  });
-
-  test.each(ROUTES)(
-    '403 without %s for %s %s, even with every other permission',
-    async (permission, method, path, json) => {
-      const { app, network } = await setUp(store);
-      const others = PERMISSIONS.filter((each) => each !== permission);
-      const tenant = await createTenant(store.db, others);
-      const options = { method, ...(json === null ? {} : { json }) };
-      const problem = await expectProblem(await call(app, tenant, BASE + path, options), 'missing_permission');
-      expect(problem).toMatchObject({ permission });
-      expect(network.calls).toEqual([]);
-    },
-  );
-
-  test('404 for the payment, fact and source of another entity, as for an id that nobody has', async () => {
-    const { app, tenant } = await setUp(store);
-    const stranger = await createTenant(store.db);
-    const { payment, pay } = newPaidNetwork(store.db, tenant.entityId);
-    const fact = payment(10);
-    await pay(20, [fact]);
-    const created = await call(app, tenant, `${BASE}/sources`, { json: source });
-    const { sourceId } = (await created.json()) as { sourceId: string };
-    const foreign = [`/payments/pay_${fact.factId.slice(4)}`, `/facts/${fact.factId}`, `/sources/${sourceId}`];
-    const unknown = [
-      `/payments/pay_${'z'.repeat(26)}`,
-      `/facts/fct_${'z'.repeat(26)}`,
-      `/sources/src_${'0'.repeat(32)}`,
-    ];
-    for (const [place, path] of foreign.entries()) {
-      expect((await call(app, tenant, BASE + path)).status).toBe(200);
-      const theirs = await expectProblem(await call(app, stranger, BASE + path), 'not_found');
-      const nobodys = await expectProblem(await call(app, stranger, BASE + unknown[place]), 'not_found');
-      expect(theirs.detail).toBe(nobodys.detail);
-    }
-    expect(await (await call(app, stranger, `${BASE}/payments?q=${fact.transactionHash}`)).json()).toMatchObject({
-      totalResults: 0,
-    });
   });
 });

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import { RpcFailure } from '../../../../src/chain/rpc/failures.ts';
 import type { SourceRecentEvents } from '../../../../src/contract/chain/sources.ts';
-import { PERMISSIONS } from '../../../../src/domain/keys/api-keys.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { FakeNetwork } from '../../../support/chain/fake-network.ts';
 import {
@@ -171,14 +170,6 @@ onSuiteEngine('the newest events of a source that does not exist', (store) => {
     expect(await errors({ ...erc20, fromBlock: 5 })).toMatchObject({ fromBlock: expect.any(String) });
     await expectProblem(await ask(setting, { ...erc20, networkId: 1 }), 'network_not_followed');
     await expectProblem(await call(testApp(store.db), setting.tenant, RECENT, { json: erc20 }), 'network_not_followed');
-    expect(setting.network.calls).toEqual([]);
-  });
-
-  test('403 for a key without webhooks:write, which asks no node', async () => {
-    const setting = await setUp(store);
-    const permissions = PERMISSIONS.filter((permission) => permission !== 'webhooks:write');
-    const tenant = await createTenant(store.db, permissions);
-    await expectProblem(await ask({ ...setting, tenant }), 'missing_permission');
     expect(setting.network.calls).toEqual([]);
   });
 });

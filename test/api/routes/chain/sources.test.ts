@@ -320,14 +320,6 @@ onSuiteEngine('sources', (store) => {
       { action: 'source.deleted', before: { contract: CONTRACT, fromBlock: 1_001 }, after: null },
     ]);
   });
-
-  test.each(['webhooks:read', 'deliveries:read'] as const)('403 with %s alone', async (permission) => {
-    const { app } = await setUp(store);
-    const tenant = await createTenant(store.db, [permission]);
-    await expectProblem(await call(app, tenant, SOURCES, { json: erc20 }), 'missing_permission');
-    const preview = { json: { networkId: NETWORK, transactionHash: HASH } };
-    await expectProblem(await call(app, tenant, `${SOURCES}/preview`, preview), 'missing_permission');
-  });
 });
 
 onSuiteEngine('the preview of a transaction', (store) => {

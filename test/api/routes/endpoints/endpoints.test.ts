@@ -299,28 +299,6 @@ onSuiteEngine('endpoints', (store) => {
     expect((await update(endpointId, { headers: headers(9, 1) })).headerNames).toHaveLength(10);
   });
 
-  test('of another entity do not exist, nor do those that were removed', async () => {
-    const { endpointId } = await newEndpoint();
-    const mine = tenant;
-    tenant = await createTenant(store.db);
-    const absent = 'ep_00000000000001';
-    for (const request of [
-      (id: string) => call(app, tenant, `${ENDPOINTS}/${id}`),
-      (id: string) => patch(id, { paused: true }),
-      (id: string) => call(app, tenant, `${ENDPOINTS}/${id}/secret`),
-      (id: string) => call(app, tenant, `${ENDPOINTS}/${id}/secret/rotate`, { method: 'POST' }),
-    ]) {
-      const problems = [];
-      for (const id of [endpointId, absent, 'ep_x', 'ep_ffffffffffffff']) {
-        const { requestId: _, ...problem } = await expectProblem(await request(id), 'not_found');
-        problems.push(JSON.stringify(problem));
-      }
-      expect(new Set(problems).size).toBe(1);
-    }
-    tenant = mine;
-    expect(await list()).toMatchObject({ totalResults: 1, endpoints: [{ endpointId, paused: false }] });
-  });
-
   test('need the permission for secrets where the source of the secrets is to change', async () => {
     const { endpointId } = await newEndpoint();
     const { entityId } = tenant;

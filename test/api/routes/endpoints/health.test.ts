@@ -133,15 +133,4 @@ onSuiteEngine('the health of endpoints', (store) => {
     });
     expect((await read('?limit=1&page=2')).webhooks).toEqual(all.webhooks.slice(1));
   });
-
-  test('there are no webhooks to read of an unknown endpoint, and of that of another entity', async () => {
-    const other = await createTenant(store.db);
-    await register(store.db, other.entityId, HOOK, [LATE_ON_1]);
-    const id = await endpointIdOf(store.db, other.entityId, HOOK);
-    await register(store.db, tenant.entityId, WELL, [LATE_ON_1]);
-    for (const unknown of [id, 'ep_ffffffffffffff', 'x']) {
-      const isShared = unknown === (await endpointIdOf(store.db, tenant.entityId, WELL));
-      if (!isShared) await expectProblem(await call(app, tenant, `${ENDPOINTS}/${unknown}/webhooks`), 'not_found');
-    }
-  });
 });

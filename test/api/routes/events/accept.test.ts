@@ -283,13 +283,6 @@ onEveryEngine('POST /events', (store) => {
     expect((await call(unlimited, tenant, EVENTS, { json: GOOD })).status).toBe(202);
   });
 
-  test('needs the permission to write events', async () => {
-    const tenant = await createTenant(store.db, ['events:read']);
-    for (const path of [EVENTS, BATCH]) {
-      await expectProblem(await call(testApp(store.db), tenant, path, { json: GOOD }), 'missing_permission');
-    }
-  });
-
   test('takes the extra events of the settings', async () => {
     const tenant = await createTenant(store.db);
     const json = { event: 'RefundIssued', networkId: 1 };

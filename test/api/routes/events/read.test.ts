@@ -129,11 +129,6 @@ onSuiteEngine('accepted events', (store) => {
     expect(await idsOf('?since=1')).toEqual(['mine']);
   });
 
-  test('that never were are 404', async () => {
-    await expectProblem(await call(app, tenant, `${EVENTS}/none`), 'not_found');
-    await expectProblem(await call(app, tenant, `${EVENTS}/no%20such`), 'not_found');
-  });
-
   test.each(BAD_QUERIES)('?%s is 400 and names every invalid parameter', async (query, errors) => {
     const named = messagesByName(await expectProblem(await call(app, tenant, `${EVENTS}?${query}`), 'invalid_request'));
     expect(Object.keys(named).toSorted()).toEqual(Object.keys(errors).toSorted());

@@ -211,30 +211,6 @@ onSuiteEngine('listen sessions', (store) => {
     await expectProblem(await report(setting, { ...valid, response: 'x'.repeat(4_096) }), 'not_found');
   });
 
-  test('403 without the permission: deliveries:write to make, report and end one, deliveries:read to read it', async () => {
-    const { app, path } = await setUp(store);
-    const [reader, writer] = [
-      await createTenant(store.db, ['deliveries:read']),
-      await createTenant(store.db, ['deliveries:write']),
-    ];
-    const missing = async (tenant: Tenant, at: string, options: object) =>
-      (await expectProblem(await call(app, tenant, at, options), 'missing_permission')).permission;
-    expect(await missing(reader, SESSIONS, { json: {} })).toBe('deliveries:write');
-    expect(await missing(reader, `${path}/results`, { json: {} })).toBe('deliveries:write');
-    expect(await missing(reader, path, { method: 'DELETE' })).toBe('deliveries:write');
-    expect(await missing(writer, `${path}/requests`, {})).toBe('deliveries:read');
-    expect((await call(app, writer, SESSIONS, { json: {} })).status).toBe(201);
-  });
-
-  test('409 for a sixth session of an entity, until one ends', async () => {
-    const { app, tenant, path } = await setUp(store);
-    for (let more = 0; more < 4; more++) await createIn(app, tenant);
-    const { detail } = await expectProblem(await call(app, tenant, SESSIONS, { json: {} }), 'conflict');
-    expect(detail).toContain('at most 5 listen sessions');
-    expect((await call(app, tenant, path, { method: 'DELETE' })).status).toBe(204);
-    await createIn(app, tenant);
-  });
-
   test('429 beyond FEED_LIMIT, for feeds and listen sessions together', async () => {
     const { app, tenant, path } = await setUp(store, { FEED_LIMIT: '1' });
     const reader = await read(app, tenant, path);

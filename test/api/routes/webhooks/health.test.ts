@@ -62,13 +62,6 @@ onSuiteEngine('the health of a webhook', (store) => {
     expect(await health()).toEqual(active);
   });
 
-  test('is 404 for a webhook that is gone or never was', async () => {
-    await call(app, tenant, `${WEBHOOKS}/${webhookId}`, { method: 'DELETE' });
-    for (const id of [webhookId, 'wh_none']) {
-      await expectProblem(await call(app, tenant, `${WEBHOOKS}/${id}/health`), 'not_found');
-    }
-  });
-
   describe('and the notice URL', () => {
     const read = async () => (await call(app, tenant, NOTICE_URL)).json();
 

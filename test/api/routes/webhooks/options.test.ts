@@ -161,16 +161,6 @@ onSuiteEngine('the options of a webhook', (store) => {
     expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
   });
 
-  test('of another entity are 404 like absent ones, to read and to replace', async () => {
-    const webhookId = await registered('a', { filter: FILTER });
-    const other = await createTenant(store.db);
-    for (const id of [webhookId, 'wh_0']) {
-      await expectProblem(await call(app, other, pathOf(id)), 'not_found');
-      await expectProblem(await put(id, { filter: null }, other), 'not_found');
-    }
-    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
-  });
-
   test('have filters of one mebibyte together, and equal ones count once', async () => {
     const large = (n: number) => ({ filter: { a: Array.from({ length: 1_000 }, (_, i) => `${n} ${i}`.padEnd(60)) } });
     let made = 0;

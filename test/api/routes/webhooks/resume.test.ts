@@ -78,13 +78,6 @@ onSuiteEngine('resuming a webhook', (store) => {
     expect(await listAudit(app, tenant, '?action=webhook.resumed')).toMatchObject({ totalResults: 1 });
   });
 
-  test('that is deleted or never was is 404', async () => {
-    await suspend();
-    await call(app, tenant, `${WEBHOOKS}/${webhook.webhookId}`, { method: 'DELETE' });
-    await expectProblem(await resume(), 'not_found');
-    await expectProblem(await resume('wh_none'), 'not_found');
-  });
-
   test('is for POST alone', async () => {
     const response = await call(app, tenant, `${WEBHOOKS}/${webhook.webhookId}/resume`);
     expect(response.headers.get('allow')).toBe('POST');
