@@ -110,7 +110,7 @@ function pacedSubject(name: string, paybell: Server, receiver: CountingReceiver)
   };
 }
 
-export function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
+function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
   const target = eventTarget(paybell);
   const nextRequest = (): TimedRequest => ({ ...target, method: 'POST', body: eventBody(KIND) });
   return {
