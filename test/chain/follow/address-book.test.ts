@@ -1,20 +1,14 @@
 import { expect, test } from 'bun:test';
-import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import { Follower } from '../../../src/chain/follow/follower.ts';
-import { Node } from '../../../src/chain/rpc/node.ts';
-import { Nodes } from '../../../src/chain/rpc/nodes.ts';
-import { findEntries } from '../../../src/store/chain/addresses/books.ts';
+import type { Follower } from '../../../src/chain/follow/follower.ts';
 import { addAddresses, removeAddresses } from '../../../src/store/chain/addresses/change-book.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
-import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { readDefinition, updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { definitionOf, presetLog, sourceOf, testDecoder } from '../../support/chain/logs.ts';
+import { definitionOf, presetLog, sourceOf } from '../../support/chain/logs.ts';
 import { addressOf, ModelChain, type ModelTransaction } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
+import { forkAtRandom, storeFollower } from '../../support/chain/store-follower.ts';
 import { seededRandom } from '../../support/random.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
@@ -43,7 +37,6 @@ async function newTrial(db: Database, { seed, finalized, forks, registrations }:
   chain.mineEmpty(20);
   const model = new ModelNode(chain, { chainId: networkId, finalized, safe: finalized });
   const payeeOf = new Map<string, string>();
-  const { decoder } = testDecoder(undefined, (id, addresses) => findEntries(db, id, addresses));
   const definition = { ...definitionOf({ networkId, preset: 'erc20' }), addressBook: 'to' };
   const topics = [null, null, null, null];
   const { topic } = sourceOf({ preset: 'erc20' });
@@ -62,29 +55,8 @@ async function newTrial(db: Database, { seed, finalized, forks, registrations }:
       while (isActing && random.below(3) === 0) await actInTurn();
       return model.exchange(payload);
     };
-    const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-    const node = new Node({
-      name: holder,
-      identity: evmIdentity(networkId),
-      exchange,
-      clock,
-      callsPerSecond: 1_000_000,
-    });
     // Each instance has its own books in memory.
-    const sources = new FollowedSources();
-    const store = new NetworkStore(db, holder, (queries, id) => sources.read(queries, id));
-    const rules = { leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 2 };
-    return new Follower({
-      ...{
-        store,
-        nodes: new Nodes([node]),
-        reader: new EvmReader(decoder),
-        networkId,
-        finalityDepth: null,
-        ...rules,
-        clock,
-      },
-    });
+    return storeFollower(db, { networkId, exchanges: { [holder]: exchange }, nowMs: () => ms, holder });
   }
 
   const isFull = () => added.length >= registrations;
@@ -145,14 +117,6 @@ async function newTrial(db: Database, { seed, finalized, forks, registrations }:
     chain.mine(Array.from({ length: random.below(4) }, pay));
   }
 
-  function fork(): void {
-    const depth = 1 + random.below(5);
-    const dropped = chain.blocks.slice(-depth).flatMap(({ transactions }) => transactions);
-    const blocks = Array.from({ length: depth + 1 }, (): ModelTransaction[] => []);
-    for (const payment of dropped) if (random.below(4) > 0) blocks[random.below(depth + 1)]?.push(payment);
-    chain.fork(depth, blocks);
-  }
-
   /** Both instances poll at the same time. The lease of one often ends in the middle of its poll. */
   async function poll(): Promise<boolean> {
     ms += POLL_MS;
@@ -167,7 +131,7 @@ async function newTrial(db: Database, { seed, finalized, forks, registrations }:
   async function run(): Promise<void> {
     for (let round = 0; round < 200 && (round < 20 || !isFull()); round++) {
       for (let block = random.below(3); block > 0; block--) mine();
-      if (forks && random.below(4) === 0) fork();
+      if (forks && random.below(4) === 0) forkAtRandom(chain, random);
       await poll();
     }
     isActing = false;

@@ -1,19 +1,15 @@
 import { expect, test } from 'bun:test';
-import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import { Follower } from '../../../src/chain/follow/follower.ts';
-import { Node } from '../../../src/chain/rpc/node.ts';
-import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { Follower } from '../../../src/chain/follow/follower.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { readDefinition, type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { definitionOf, presetLog, sourceOf, testDecoder, word } from '../../support/chain/logs.ts';
+import { definitionOf, presetLog, sourceOf, word } from '../../support/chain/logs.ts';
 import { addressOf, ModelChain, type ModelTransaction } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
+import { forkAtRandom, storeFollower } from '../../support/chain/store-follower.ts';
 import { seededRandom } from '../../support/random.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
@@ -38,7 +34,6 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
   chain.mineEmpty(20);
   const model = new ModelNode(chain, { chainId: networkId, finalized, safe: finalized });
   const payments = new Map<string, Payment>();
-  const { decoder } = testDecoder();
   const sources = new FollowedSources();
   const isHistory = random.below(3) === 0;
   const prepare = ({ payees, hasLeast }: Settings) => {
@@ -63,18 +58,8 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
       while (isActing && random.below(3) === 0) await act();
       return model.exchange(payload);
     };
-    const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-    const node = new Node({
-      name: 'model',
-      identity: evmIdentity(networkId),
-      exchange,
-      clock,
-      callsPerSecond: 1_000_000,
-    });
-    const store = new NetworkStore(db, `holder ${holder}`, (queries, id) => sources.read(queries, id));
-    const rules = { leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 2 };
-    const options = { networkId, finalityDepth: null, ...rules, clock };
-    return new Follower({ store, nodes: new Nodes([node]), reader: new EvmReader(decoder), ...options });
+    const exchanges = { model: exchange };
+    return storeFollower(db, { networkId, exchanges, nowMs: () => ms, holder: `holder ${holder}`, sources });
   }
 
   const update = async (changes: SourceUpdate) => {
@@ -104,15 +89,6 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
     chain.mine(Array.from({ length: random.below(3) }, pay));
   }
 
-  /** Some of the dropped payments come back, in later blocks. */
-  function fork(): void {
-    const depth = 1 + random.below(5);
-    const dropped = chain.blocks.slice(-depth).flatMap(({ transactions }) => transactions);
-    const blocks = Array.from({ length: depth + 1 }, (): ModelTransaction[] => []);
-    for (const payment of dropped) if (random.below(4) > 0) blocks[random.below(depth + 1)]?.push(payment);
-    chain.fork(depth, blocks);
-  }
-
   async function poll(): Promise<boolean> {
     ms += POLL_MS;
     return (await follower.poll()).hasBackfill;
@@ -121,7 +97,7 @@ async function newTrial(db: Database, { seed, finalized, forks }: Options) {
   async function run(): Promise<void> {
     for (let round = 0; round < 40; round++) {
       for (let block = random.below(3); block > 0; block--) mine();
-      if (forks && random.below(4) === 0) fork();
+      if (forks && random.below(4) === 0) forkAtRandom(chain, random);
       if (random.below(8) === 0) {
         // Another instance takes the network, as after the end of the first one.
         holder++;

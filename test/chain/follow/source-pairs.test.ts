@@ -1,21 +1,14 @@
 import { expect, test } from 'bun:test';
-import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import { Follower } from '../../../src/chain/follow/follower.ts';
-import { Node } from '../../../src/chain/rpc/node.ts';
-import { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
-import { findEntries } from '../../../src/store/chain/addresses/books.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { removeOldFacts } from '../../../src/store/chain/retention.ts';
-import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { type SourceUpdate, updateSource } from '../../../src/store/chain/sources/update.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { definitionOf, presetLog, sourceOf, testDecoder, word } from '../../support/chain/logs.ts';
+import { definitionOf, presetLog, sourceOf, word } from '../../support/chain/logs.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
+import { storeFollower } from '../../support/chain/store-follower.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -34,17 +27,9 @@ async function newNetwork(db: Database) {
   const chain = new ModelChain();
   chain.mineEmpty(20);
   const { exchange } = new ModelNode(chain, { chainId: networkId, finalized: FINAL_DEPTH, safe: FINAL_DEPTH });
-  const { decoder } = testDecoder(undefined, (id, addresses) => findEntries(db, id, addresses));
-  const sources = new FollowedSources();
   let ms = 0;
-  const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-  const identity = evmIdentity(networkId);
-  const nodes = ['one', 'two'].map((name) => new Node({ name, identity, exchange, clock, callsPerSecond: 1e6 }));
-  const follower = new Follower({
-    store: new NetworkStore(db, 'one', (queries, id) => sources.read(queries, id)),
-    ...{ nodes: new Nodes(nodes), reader: new EvmReader(decoder), networkId, clock },
-    ...{ finalityDepth: null, leastDepth: 0, quorum: null, graceBlocks: 3 },
-  });
+  const exchanges = { one: exchange, two: exchange };
+  const follower = storeFollower(db, { networkId, exchanges, nowMs: () => ms, stepChanges: 100 });
   const prepare = (payees: readonly string[], changes: Partial<SourceDefinition> = {}) => {
     const definition = { ...definitionOf({ networkId, preset: 'erc20', where: { to: payees } }), ...changes };
     const topics = [null, null, payees.map((payee) => word(BigInt(payee))), null];

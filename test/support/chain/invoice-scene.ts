@@ -1,21 +1,14 @@
-import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import { Follower } from '../../../src/chain/follow/follower.ts';
-import { Node } from '../../../src/chain/rpc/node.ts';
-import { Nodes } from '../../../src/chain/rpc/nodes.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { findEntries } from '../../../src/store/chain/addresses/books.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
 import { readInvoice } from '../../../src/store/chain/invoices/view.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
-import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { newEntity, register } from '../webhooks.ts';
-import { definitionOf, presetLog, sourceOf, testDecoder } from './logs.ts';
+import { definitionOf, presetLog, sourceOf } from './logs.ts';
 import { addressOf, GENESIS_S, ModelChain, type ModelTransaction } from './model-chain.ts';
 import { ModelNode } from './model-node.ts';
+import { storeFollower } from './store-follower.ts';
 
 /** A network in memory with invoices in a token of 6 decimals, for tests that write down each block. */
 
@@ -47,18 +40,8 @@ export async function newInvoiceScene(db: Database, options: SceneOptions = {}) 
   const faults = { chainId: networkId, finalized: FINAL_DEPTH, safe: FINAL_DEPTH };
   const models = Array.from({ length: nodeCount }, () => new ModelNode(chain, faults));
   let ms = 0;
-  const clock = { nowMs: () => ms, sleep: () => Promise.resolve() };
-  const nodes = models.map(({ exchange }, at) => {
-    const identity = evmIdentity(networkId);
-    return new Node({ name: `model#${at + 1}`, identity, exchange, clock, callsPerSecond: 1_000_000 });
-  });
-  const sources = new FollowedSources();
-  const { decoder } = testDecoder(undefined, (id, addresses) => findEntries(db, id, addresses));
-  const follower = new Follower({
-    store: new NetworkStore(db, 'one', (queries, id) => sources.read(queries, id)),
-    ...{ nodes: new Nodes(nodes), reader: new EvmReader(decoder), networkId, clock },
-    ...{ finalityDepth: null, leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 100 },
-  });
+  const exchanges = Object.fromEntries(models.map(({ exchange }, at) => [`model#${at + 1}`, exchange]));
+  const follower = storeFollower(db, { networkId, exchanges, nowMs: () => ms, stepChanges: 100 });
   const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
   let addresses = 1_000;
 

@@ -1,18 +1,11 @@
-import { evmIdentity } from '../../../src/chain/evm/identity.ts';
-import { EvmReader } from '../../../src/chain/evm/reader.ts';
-import { Follower } from '../../../src/chain/follow/follower.ts';
-import { Node } from '../../../src/chain/rpc/node.ts';
-import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { Follower } from '../../../src/chain/follow/follower.ts';
 import type { NewInvoice } from '../../../src/contract/chain/new-invoice.ts';
 import { NATIVE_TOKEN } from '../../../src/domain/chain/coin.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { findEntries } from '../../../src/store/chain/addresses/books.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import { cancelInvoice } from '../../../src/store/chain/invoices/cancel.ts';
 import { createInvoices } from '../../../src/store/chain/invoices/create.ts';
 import type { PreparedInvoice } from '../../../src/store/chain/invoices/new-invoices.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
-import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { TEST_CHANGE } from '../api.ts';
@@ -20,9 +13,10 @@ import { seededRandom } from '../random.ts';
 import { alteredQueries, alteredStore } from '../stores.ts';
 import { newEntity, register } from '../webhooks.ts';
 import { type ExpectedInvoice, InvoiceJudge, type ModelPayment } from './invoice-judge.ts';
-import { definitionOf, presetLog, sourceOf, testDecoder } from './logs.ts';
+import { definitionOf, presetLog, sourceOf } from './logs.ts';
 import { addressOf, GENESIS_S, ModelChain, type ModelTransaction, type TransactionOptions } from './model-chain.ts';
 import { ModelNode } from './model-node.ts';
+import { storeFollower } from './store-follower.ts';
 
 /**
  * Invoices on a chain in memory that forks, followed by two instances in turns. Invoices, payments, forks, acceptances and crashes
@@ -105,22 +99,13 @@ export class InvoiceTrial {
   }
 
   #newFollower(holder: string): Follower {
-    const { networkId } = this;
-    const db = this.#mortal();
     const exchange = async (payload: unknown) => {
       while (this.#isActing && this.#random.below(3) === 0) await this.#actInTurn();
       return this.#model.exchange(payload);
     };
-    const clock = { nowMs: () => this.#ms, sleep: () => Promise.resolve() };
-    const identity = evmIdentity(networkId);
-    const node = new Node({ name: holder, identity, exchange, clock, callsPerSecond: 1_000_000 });
-    const sources = new FollowedSources();
-    const store = new NetworkStore(db, holder, (queries, id) => sources.read(queries, id));
-    const { decoder } = testDecoder(undefined, (id, addresses) => findEntries(db, id, addresses));
-    return new Follower({
-      ...{ store, nodes: new Nodes([node]), reader: new EvmReader(decoder), networkId, clock },
-      ...{ finalityDepth: null, leastDepth: 0, quorum: null, graceBlocks: 3, stepChanges: 2 },
-    });
+    const { networkId } = this;
+    const nowMs = () => this.#ms;
+    return storeFollower(this.#mortal(), { networkId, exchanges: { [holder]: exchange }, nowMs, holder });
   }
 
   /** The store of a process that dies now and then: in a transaction, or after its commit and before it knows of it. */
