@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
 import { destinationKey } from '../../src/domain/post-url.ts';
-import type { Queries } from '../../src/store/database/database.ts';
 import {
   acceptMany,
   forgetDeliveries,
@@ -10,7 +9,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
-import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 /** A store on which a scan finds nothing. */
@@ -22,14 +21,9 @@ function withoutScan(store: TestStore) {
 
 /** A store on which a scan finds nothing, and whose transactions read what the test makes of their rows. */
 function withRows(store: TestStore, alter: (sql: string, rows: unknown[]) => Promise<unknown[]>) {
-  return alteredStore(withoutScan(store), {
-    transaction: (work, options) =>
-      store.db.transaction((queries) => {
-        const all: Queries['all'] = async (sql, params) =>
-          (await alter(sql, await queries.all(sql, params))) as never[];
-        return work(alteredQueries(queries, { all }));
-      }, options),
-  });
+  return alteredTransactions(withoutScan(store), (queries) => ({
+    all: async (sql, params) => (await alter(sql, await queries.all(sql, params))) as never[],
+  }));
 }
 
 const allDelivered = (store: TestStore, entityId: string) => async () =>

@@ -30,7 +30,7 @@ import {
   withEngine,
 } from '../support/deliveries.ts';
 import { onlyOn } from '../support/only-on.ts';
-import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
@@ -580,42 +580,22 @@ function withoutNul(params: readonly SqlValue[] = []): readonly SqlValue[] {
 
 /** PostgreSQL refuses a NUL by itself; SQLite is made to. */
 function nulRefusing(store: TestStore) {
-  return alteredStore(store.db, {
-    transaction: (work, options) =>
-      store.db.transaction(
-        (queries) =>
-          work(
-            alteredQueries(queries, {
-              all: (sql, params) => queries.all(sql, withoutNul(params)),
-              run: (sql, params) => queries.run(sql, withoutNul(params)),
-            }),
-          ),
-        options,
-      ),
-  });
+  return alteredTransactions(store.db, (queries) => ({
+    all: (sql, params) => queries.all(sql, withoutNul(params)),
+    run: (sql, params) => queries.run(sql, withoutNul(params)),
+  }));
 }
 
 /** A store that fails in every statement that claims, for as long as it is told to. */
 function failingClaims(store: TestStore, failing: { readonly claims: boolean }) {
-  return alteredStore(store.db, {
-    transaction: (work, options) =>
-      store.db.transaction(
-        (queries) =>
-          work(
-            alteredQueries(queries, {
-              all: (sql, params) => {
-                if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
-                return queries.all(sql, params);
-              },
-              run: (sql, params) => {
-                if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
-                return queries.run(sql, params);
-              },
-            }),
-          ),
-        options,
-      ),
-  });
+  const check = (sql: string) => {
+    if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
+    return sql;
+  };
+  return alteredTransactions(store.db, (queries) => ({
+    all: (sql, params) => queries.all(check(sql), params),
+    run: (sql, params) => queries.run(check(sql), params),
+  }));
 }
 
 onSuiteEngine('while the store is unavailable', (store) => {

@@ -1,33 +1,27 @@
-import type { Database, Queries } from '../../src/store/database/database.ts';
-import { alteredQueries, alteredStore } from './stores.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { alteredTransactions } from './stores.ts';
 
 /** The same store with something that happens between the statements of its transactions. */
 
 /** Counts the statements of each transaction. */
 export function countingStore(db: Database): { db: Database; statementsOf: () => number[] } {
   const counts: number[] = [];
-  const counting = alteredStore(db, {
-    transaction: (work, options) => {
-      const index = counts.push(0) - 1;
-      const count = async () => {
-        counts[index] = (counts[index] ?? 0) + 1;
-      };
-      return db.transaction((queries) => work(watched(queries, count)), options);
-    },
+  const counting = watchedStore(db, () => {
+    const index = counts.push(0) - 1;
+    return async () => {
+      counts[index] = (counts[index] ?? 0) + 1;
+    };
   });
   return { db: counting, statementsOf: () => [...counts] };
 }
 
 /** Every transaction fails after that many statements, as one does whose process dies. */
 export function cutOffStore(db: Database, statements: number): Database {
-  return alteredStore(db, {
-    transaction: (work, options) => {
-      let left = statements;
-      const cutOff = async () => {
-        if (left-- === 0) throw new Error('cut off');
-      };
-      return db.transaction((queries) => work(watched(queries, cutOff)), options);
-    },
+  return watchedStore(db, () => {
+    let left = statements;
+    return async () => {
+      if (left-- === 0) throw new Error('cut off');
+    };
   });
 }
 
@@ -43,15 +37,17 @@ export function beforeStatement(
     isOver = true;
     await happens();
   };
-  return alteredStore(db, {
-    transaction: (work, options) => db.transaction((queries) => work(watched(queries, before)), options),
-  });
+  return watchedStore(db, () => before);
 }
 
-function watched(queries: Queries, before: (sql: string) => Promise<void>): Queries {
-  return alteredQueries(queries, {
-    all: (sql, params) => before(sql).then(() => queries.all(sql, params)),
-    get: (sql, params) => before(sql).then(() => queries.get(sql, params)),
-    run: (sql, params) => before(sql).then(() => queries.run(sql, params)),
+/** Calls a function before each statement. Every transaction gets its own. */
+function watchedStore(db: Database, watch: () => (sql: string) => Promise<void>): Database {
+  return alteredTransactions(db, (queries) => {
+    const before = watch();
+    return {
+      all: (sql, params) => before(sql).then(() => queries.all(sql, params)),
+      get: (sql, params) => before(sql).then(() => queries.get(sql, params)),
+      run: (sql, params) => before(sql).then(() => queries.run(sql, params)),
+    };
   });
 }

@@ -100,6 +100,16 @@ export function alteredQueries(queries: Queries, replaced: Partial<Omit<Queries,
   return { ...altered, send: async (sql, params) => void (await altered.run(sql, params)) };
 }
 
+/** A store with other statements in each transaction. */
+export function alteredTransactions(
+  db: Database,
+  replace: (queries: Queries) => Parameters<typeof alteredQueries>[1],
+): Database {
+  const transaction: Database['transaction'] = (work, options) =>
+    db.transaction((queries) => work(alteredQueries(queries, replace(queries))), options);
+  return alteredStore(db, { transaction });
+}
+
 /** Counts the statements of transactions whose result is waited for, each of which is a round trip. */
 export function countAwaited(db: Database, onAwaited: () => void): Database {
   const counted = (queries: Queries): Queries => ({

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import type { Database, Queries } from '../../../src/store/database/database.ts';
+import type { Database } from '../../../src/store/database/database.ts';
 import { ROWS_PER_STATEMENT, readInteger } from '../../../src/store/database/sql.ts';
 import { listApiKeys } from '../../../src/store/tenants/api-keys.ts';
 import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const NOW_S = 1_763_168_400;
@@ -16,16 +16,16 @@ const MANY = ROWS_PER_STATEMENT + 20;
 /** A store that counts the statements of each transaction. */
 function counted(db: Database) {
   const statements: number[] = [];
-  const transaction: Database['transaction'] = (work) =>
-    db.transaction((queries) => {
-      const at = statements.push(0) - 1;
-      const run: Queries['run'] = (sql, params) => {
+  const counting = alteredTransactions(db, (queries) => {
+    const at = statements.push(0) - 1;
+    return {
+      run: (sql, params) => {
         statements[at] = (statements[at] ?? 0) + 1;
         return queries.run(sql, params);
-      };
-      return work(alteredQueries(queries, { run }));
-    });
-  return { statements, db: alteredStore(db, { transaction }) };
+      },
+    };
+  });
+  return { statements, db: counting };
 }
 
 /** A request of each tenant, in this order. */

@@ -16,7 +16,7 @@ import {
   withEngine,
 } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine } from '../../support/stores.ts';
 import { continueRedelivery } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
 
@@ -130,17 +130,13 @@ onSuiteEngine('the job of tasks, with bulk redeliveries', (store) => {
     const neighbour = await askForMany(20);
     const nextOfEntity = await startRedelivery(store.db, stuck.entityId, { networkId: 1 }, TEST_CHANGE);
     let tries = 0;
-    const shaky = alteredStore(store.db, {
-      transaction: (work, options) =>
-        store.db.transaction((queries) => {
-          const get: typeof queries.get = (sql, params) => {
-            if (!params?.includes(stuck.redeliveryId)) return queries.get(sql, params);
-            tries++;
-            return Promise.reject(new StoreUnavailableError('canceling statement due to statement timeout'));
-          };
-          return work(alteredQueries(queries, { get }));
-        }, options),
-    });
+    const shaky = alteredTransactions(store.db, (queries) => ({
+      get: (sql, params) => {
+        if (!params?.includes(stuck.redeliveryId)) return queries.get(sql, params);
+        tries++;
+        return Promise.reject(new StoreUnavailableError('canceling statement due to statement timeout'));
+      },
+    }));
     const running = runner(shaky);
     running.wake();
     await until('the neighbour is done', async () => (await neighbour.progress()).status === 'finished');

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { ClaimReturns } from '../../../src/delivery/queue/claim-returns.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
-import { type Queries, type SqlValue, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type SqlValue, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { accept, acceptMany, addReceiver, claim, newEvent, newReceiver } from '../../support/deliveries.ts';
-import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine } from '../../support/stores.ts';
 
 const DESTINATIONS = 30;
 const urlOf = (index: number) => `https://hooks-${index}.example.com/`;
@@ -59,15 +59,11 @@ onSuiteEngine('claims that are returned', (store) => {
     const { dialect } = store.db;
     const [, down = ''] = entities;
     const isDown = (value: SqlValue) => value?.toString() === entityKey(dialect, down).toString();
-    const db = alteredStore(store.db, {
-      dialect: { ...dialect, isDistributed: true },
-      transaction: (work, options) =>
-        store.db.transaction((queries) => {
-          const run: Queries['run'] = (sql, params = []) =>
-            params.some(isDown) ? Promise.reject(new StoreUnavailableError('away')) : queries.run(sql, params);
-          return work(alteredQueries(queries, { run }));
-        }, options),
-    });
+    const distributed = alteredStore(store.db, { dialect: { ...dialect, isDistributed: true } });
+    const db = alteredTransactions(distributed, (queries) => ({
+      run: (sql, params = []) =>
+        params.some(isDown) ? Promise.reject(new StoreUnavailableError('away')) : queries.run(sql, params),
+    }));
     const returned = new Set<string>();
     const onReturned = (destinations: ReadonlySet<string>) => {
       for (const destination of destinations) returned.add(destination);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { partitionsJob } from '../../../src/delivery/jobs/partitions.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Registry } from '../../../src/metrics/registry.ts';
-import { type Database, type Queries, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { DAYS_AHEAD, makeAhead, readDaysAhead } from '../../../src/store/database/partitions/ahead.ts';
 import { partitionTables } from '../../../src/store/database/partitions/convert.ts';
@@ -19,7 +19,7 @@ import { databaseNowMs } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attachedTo, openPlainStore } from '../../support/partitioned-store.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, createTarget } from '../../support/stores.ts';
+import { alteredStore, alteredTransactions, createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -52,16 +52,13 @@ describe('a store of PostgreSQL that is partitioned by day', () => {
   afterAll(() => db.close());
 
   test('is not converted by a run that is interrupted, and takes new rows as before', async () => {
-    const breaking = (queries: Queries) =>
-      alteredQueries(queries, {
-        run: (sql, params) => {
-          if (sql.startsWith('lock table')) throw new Error('the connection is lost');
-          return queries.run(sql, params);
-        },
-      });
-    const transaction: Database['transaction'] = (work, options) =>
-      db.transaction((queries) => work(breaking(queries)), options);
-    expect(String(await rejection(partitionTables(alteredStore(db, { transaction }))))).toContain('is lost');
+    const breaking = alteredTransactions(db, (queries) => ({
+      run: (sql, params) => {
+        if (sql.startsWith('lock table')) throw new Error('the connection is lost');
+        return queries.run(sql, params);
+      },
+    }));
+    expect(String(await rejection(partitionTables(breaking)))).toContain('is lost');
     expect(await makeAhead(db)).toBe(0);
     await seedAt(todayMs + 1);
     expect(await readDaysAhead(db)).toBeNull();

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
-import type { Database, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
+import type { Database, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
@@ -27,7 +27,7 @@ import {
 } from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
 import { onlyOn } from '../../support/only-on.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredTransactions, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 onEveryEngine('looking for what is due', (store) => {
@@ -45,17 +45,14 @@ onEveryEngine('looking for what is due', (store) => {
   };
 
   /** Calls back once a claim has read the queue, before it notes what it saw. */
-  const afterLook = (onRead: () => unknown): Database => {
-    const altered = (queries: Queries): Queries =>
-      alteredQueries(queries, {
-        all: async (sql, params) => {
-          const rows = await queries.all(sql, params);
-          if (sql.startsWith('with wanted (entity_id, webhook_no')) await onRead();
-          return rows as never;
-        },
-      });
-    return alteredStore(store.db, { transaction: (work) => store.db.transaction((queries) => work(altered(queries))) });
-  };
+  const afterLook = (onRead: () => unknown): Database =>
+    alteredTransactions(store.db, (queries) => ({
+      all: async (sql, params) => {
+        const rows = await queries.all(sql, params);
+        if (sql.startsWith('with wanted (entity_id, webhook_no')) await onRead();
+        return rows as never;
+      },
+    }));
 
   test('finds each webhook with something due, and says when the next one has', async () => {
     const entityId = await withDestinations(['a.example', 'b.example']);

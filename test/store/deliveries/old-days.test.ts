@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
+import type { Database, SqlValue } from '../../../src/store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { DAY_MS, dayAt, daysBefore } from '../../../src/store/database/partitions/layout.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
@@ -18,7 +18,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { attachedTo, openPartitionedStore } from '../../support/partitioned-store.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore } from '../../support/stores.ts';
+import { alteredTransactions } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -134,18 +134,13 @@ describe('retention of a store that is partitioned by day', () => {
     'goes on after an interruption before: %s',
     async (begin) => {
       await seedDay();
-      const breaking = (queries: Queries) =>
-        alteredQueries(queries, {
-          run: (sql, params) => {
-            if (sql.startsWith(begin) && /_\d{8}\b/.test(sql)) throw new Error('the connection is lost');
-            return queries.run(sql, params);
-          },
-        });
-      const transaction: Database['transaction'] = (work, options) =>
-        db.transaction((queries) => work(breaking(queries)), options);
-      expect(String(await rejection(pruneAt(dayAfter(), { db: alteredStore(db, { transaction }) })))).toContain(
-        'is lost',
-      );
+      const breaking = alteredTransactions(db, (queries) => ({
+        run: (sql, params) => {
+          if (sql.startsWith(begin) && /_\d{8}\b/.test(sql)) throw new Error('the connection is lost');
+          return queries.run(sql, params);
+        },
+      }));
+      expect(String(await rejection(pruneAt(dayAfter(), { db: breaking })))).toContain('is lost');
       await pruneAt(dayAfter());
       expect(await left()).toEqual(LEFT);
       expect(await wrongDeliveryCounters(db)).toEqual([]);

@@ -21,7 +21,13 @@ import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../su
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
 import { CITUS, WITHOUT_CITUS_ONLY } from '../../support/requirements.ts';
-import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
+import {
+  alteredQueries,
+  alteredStore,
+  alteredTransactions,
+  onSuiteEngine,
+  type TestStore,
+} from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -474,15 +480,11 @@ async function plansOf(store: TestStore, work: (db: TestStore['db']) => Promise<
     all: note(queries.all.bind(queries)) as Queries['all'],
     get: note(queries.get.bind(queries)) as Queries['get'],
   });
-  await work(
-    alteredStore(store.db, {
-      ...noting(store.db),
-      transaction: (inner) =>
-        store.db.transaction((queries) =>
-          inner(alteredQueries(queries, { ...noting(queries), run: note(queries.run.bind(queries)) })),
-        ),
-    }),
-  );
+  const notingTransactions = alteredTransactions(store.db, (queries) => ({
+    ...noting(queries),
+    run: note(queries.run.bind(queries)),
+  }));
+  await work(alteredStore(notingTransactions, noting(store.db)));
   return store.engine === 'sqlite' ? explainOnSqlite(store.url, statements) : explainOnPostgres(store.db, statements);
 }
 

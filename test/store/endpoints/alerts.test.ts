@@ -11,7 +11,7 @@ import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.t
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
-import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { alteredTransactions, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -222,22 +222,18 @@ onSuiteEngine('an endpoint that keeps failing', (store) => {
       // It may have to wait for the transaction that it is in.
       await Promise.race([changed, Bun.sleep(500)]);
     };
-    const db = alteredStore(store.db, {
-      transaction: (work, options) =>
-        store.db.transaction((queries) => {
-          const get = async <Row>(sql: string, params?: readonly SqlValue[]) => {
-            const row = await queries.get<Row>(sql, params);
-            await change(sql);
-            return row;
-          };
-          const run = async (sql: string, params?: readonly SqlValue[]) => {
-            const rows = await queries.run(sql, params);
-            await change(sql);
-            return rows;
-          };
-          return work(alteredQueries(queries, { get, run }));
-        }, options),
-    });
+    const db = alteredTransactions(store.db, (queries) => ({
+      get: async <Row>(sql: string, params?: readonly SqlValue[]) => {
+        const row = await queries.get<Row>(sql, params);
+        await change(sql);
+        return row;
+      },
+      run: async (sql, params) => {
+        const rows = await queries.run(sql, params);
+        await change(sql);
+        return rows;
+      },
+    }));
     await alertFailingEndpoints(db);
     await alertRecoveredEndpoints(db);
     expect(changed).not.toBeNull();

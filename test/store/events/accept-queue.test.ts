@@ -4,7 +4,7 @@ import type { DirectDispatch } from '../../../src/store/deliveries/claim/claimed
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, alteredTransactions, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const POISON = 'poison';
@@ -23,14 +23,12 @@ function counted(db: Database): { db: Database; transactions: () => number } {
 
 /** Fails on every statement that carries the word, as a value does that one engine cannot store. */
 function refusingPoison(db: Database): Database {
-  const refuse = (queries: Queries): Queries =>
-    alteredQueries(queries, {
-      run: (sql, params) => {
-        if (params?.includes(POISON)) throw new Error('cannot be stored');
-        return queries.run(sql, params);
-      },
-    });
-  return alteredStore(db, { transaction: (work) => db.transaction((queries) => work(refuse(queries))) });
+  return alteredTransactions(db, (queries) => ({
+    run: (sql, params) => {
+      if (params?.includes(POISON)) throw new Error('cannot be stored');
+      return queries.run(sql, params);
+    },
+  }));
 }
 
 onEveryEngine('taking events in', (store) => {

@@ -16,7 +16,7 @@ import { pruneOptionChanges } from '../../../src/store/webhooks/option-changes.t
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, completeAll, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
-import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
+import { alteredStore, alteredTransactions, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { suiteRuns } from '../../support/suite.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
@@ -266,22 +266,13 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (w
     for (const entityId of [broken, other]) await accept(store.db, newEvent(entityId));
     const { hexOf } = store.db.dialect;
     const failing = hexOf(entityKey(store.db.dialect, broken));
-    const shaky = alteredStore(store.db, {
-      transaction: (work, options) =>
-        store.db.transaction(
-          (queries) =>
-            work(
-              alteredQueries(queries, {
-                get: (sql, params) => {
-                  const isFailing = sql.includes('from events') && hexOf(params?.[0] as SqlUuid) === failing;
-                  if (isFailing) throw new Error('this one always fails');
-                  return queries.get(sql, params);
-                },
-              }),
-            ),
-          options,
-        ),
-    });
+    const shaky = alteredTransactions(store.db, (queries) => ({
+      get: (sql, params) => {
+        const isFailing = sql.includes('from events') && hexOf(params?.[0] as SqlUuid) === failing;
+        if (isFailing) throw new Error('this one always fails');
+        return queries.get(sql, params);
+      },
+    }));
     const job = tasksJob(shaky, createLogger('silent'), () => undefined);
     job.start();
     await until('the other is finished', async () => (await countOf(store, other)) === RECEIVERS);

@@ -14,7 +14,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { POSTGRES_ONLY } from '../../support/requirements.ts';
-import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { alteredTransactions, onSuiteEngine } from '../../support/stores.ts';
 import { countTasks, runTasks } from '../../support/tasks.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -273,10 +273,7 @@ function racedStore(db: Database, moment: 'the first read' | 'the last read', wo
     if (isNow && moment === 'the first read') await work();
     return rows as never;
   };
-  return alteredStore(db, {
-    transaction: (step, options) =>
-      db.transaction((queries) => step(alteredQueries(queries, { all: all(queries) })), options),
-  });
+  return alteredTransactions(db, (queries) => ({ all: all(queries) }));
 }
 
 async function idNamed(db: Database, entityId: string, postUrl: string): Promise<string> {
