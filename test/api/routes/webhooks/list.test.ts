@@ -104,6 +104,12 @@ withAndWithoutSettings('the list operation', (store, useSettings) => {
     }
   });
 
+  test('shows a stored event outside the seven in lists that do not filter by event', async () => {
+    expect((await list('?networkId=10')).webhooks).toMatchObject([{ event: 'RefundIssued' }]);
+    const plain = testApp(store.db);
+    expect(await (await call(plain, tenant, `${WEBHOOKS}?networkId=10`)).json()).toMatchObject({ totalResults: 1 });
+  });
+
   test('reads parameters that are percent-encoded like the plain ones', async () => {
     expect(await list('?%65vent=Late%50ayment&')).toMatchObject({ totalResults: 8 });
     expect(await list('?')).toMatchObject({ totalResults: 17 });
@@ -118,6 +124,20 @@ withAndWithoutSettings('the list operation', (store, useSettings) => {
       await useSettings(newcomer.entityId);
       expect(await (await call(other, newcomer, WEBHOOKS)).json()).toMatchObject({ totalResults: count });
     }
+  });
+
+  test('never shows an entity what is another one’s, by any parameter', async () => {
+    const stranger = await createTenant(store.db);
+    const { webhooks } = await list();
+    const mine = webhooks[0];
+    const queries = [
+      '',
+      `?webhookId=${mine?.webhookId}`,
+      '?networkId=1',
+      '?event=LatePayment',
+      '?sortBy=postUrl&page=2',
+    ];
+    for (const query of queries) expect(await list(query, stranger)).toEqual({ totalResults: 0, webhooks: [] });
   });
 });
 
