@@ -80,6 +80,7 @@ export class InstrumentedDatabase implements Database {
   readonly dialect: Dialect;
   readonly #measured: Readonly<Record<StoreOperation, Measured>>;
   readonly longReads: LongReads;
+  readonly dataVersion: Database['dataVersion'];
   readonly #snapshotWait: Histogram;
   readonly #transactionWait: Histogram;
   readonly writes = new WriteHealth();
@@ -90,6 +91,7 @@ export class InstrumentedDatabase implements Database {
   ) {
     this.engine = db.engine;
     this.dialect = db.dialect;
+    this.dataVersion = db.dataVersion;
     const measure = (operation: StoreOperation) => ({ seconds: metrics.storeSeconds.of(operation), running: 0 });
     this.#measured = { read: measure('read'), snapshot: measure('snapshot'), transaction: measure('transaction') };
     this.#snapshotWait = metrics.storeWaitSeconds.of('snapshot');

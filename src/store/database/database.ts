@@ -52,6 +52,11 @@ export interface Database extends Reads {
   readonly dialect: Dialect;
   /** For lists, counts and sums, which may read many rows. SQLite runs them on a separate thread. See `longReadsOf`. */
   readonly longReads: LongReads;
+  /**
+   * Reads a number that differs after every commit of any process. Null on PostgreSQL: there it would cost as much as the read
+   * that it could save.
+   */
+  readonly dataVersion: (() => Promise<number>) | null;
   /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
   /** Notifies the processes that use this store of due deliveries, or that an instance starts or stops. */

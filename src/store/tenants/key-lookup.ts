@@ -1,12 +1,18 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Database } from '../database/database.ts';
-import { Columns, chunks, integer, text } from '../database/sql.ts';
+import { Columns, chunks, integer, nullable, text } from '../database/sql.ts';
 import { REVISION } from './tables.ts';
 
 /** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
 export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
 
 type KeyUse = { entityId: string; keyId: string; usedAt: number };
+
+/** A holder that was found, with the expiry of the key in Unix seconds. */
+type FoundHolder = KeyHolder & { expiresAt: number | null };
+
+/** About 3 MB. */
+const MAX_KNOWN = 10_000;
 
 /** With more keys in one interval, those used longest ago go unrecorded: the date is a hint for people. */
 const MAX_USES = 10_000;
@@ -17,9 +23,15 @@ const MAX_USES = 10_000;
  * Lookups requested in the same tick of the event loop share one query, and equal ones share its result. The query
  * starts after the last of them arrived, so every request sees all commits from before its arrival. A revoked key
  * therefore fails, and the revision is current.
+ *
+ * On SQLite, a holder that was found before is returned as long as the store is at the same version, because no process has
+ * committed anything since. The version is read at the end of each tick in place of the holders.
  */
 export class KeyLookup {
   #waiting = new Map<string, PromiseWithResolvers<KeyHolder | null>>();
+  /** Found while the store was at `#knownVersion`. */
+  readonly #known = new BoundedMap<string, FoundHolder>(MAX_KNOWN);
+  #knownVersion: number | null = null;
   readonly #uses = new BoundedMap<string, KeyUse>(MAX_USES);
 
   constructor(
@@ -56,11 +68,33 @@ export class KeyLookup {
     // A request that arrives from here on needs another query.
     this.#waiting = new Map();
     try {
-      const found = await findKeyHolders(this.db, [...waiting.keys()], this.#nowS());
-      for (const [keyHash, { resolve }] of waiting) resolve(found.get(keyHash) ?? null);
+      const nowS = this.#nowS();
+      // Read before the holders, so that a commit in between leaves them with an older version.
+      const version = await this.#forgetOlder();
+      const missing: string[] = [];
+      for (const [keyHash, { resolve }] of waiting) {
+        const known = this.#known.get(keyHash);
+        if (known !== undefined && isInForce(known, nowS)) resolve(known);
+        else missing.push(keyHash);
+      }
+      if (missing.length === 0) return;
+      const found = await findKeyHolders(this.db, missing, nowS);
+      if (version !== null && version === this.#knownVersion) {
+        for (const [keyHash, holder] of found) this.#known.set(keyHash, holder);
+      }
+      for (const keyHash of missing) waiting.get(keyHash)?.resolve(found.get(keyHash) ?? null);
     } catch (error) {
       for (const { reject } of waiting.values()) reject(error);
     }
+  }
+
+  /** Drops the holders of an older version of the store. Returns its version, or null if the engine has none. */
+  async #forgetOlder(): Promise<number | null> {
+    if (this.db.dataVersion === null) return null;
+    const version = await this.db.dataVersion();
+    if (version !== this.#knownVersion) this.#known.clear();
+    this.#knownVersion = version;
+    return version;
   }
 
   #nowS(): number {
@@ -92,6 +126,7 @@ const HOLDER = new Columns({
   keyId: text('k.id'),
   entityId: text('k.entity_id'),
   permissions: text('k.permissions'),
+  expiresAt: nullable(integer('k.expires_at')),
   revision: integer(REVISION),
 });
 
@@ -100,13 +135,17 @@ async function findKeyHolders(
   db: Database,
   keyHashes: readonly string[],
   nowS: number,
-): Promise<Map<string, KeyHolder>> {
+): Promise<Map<string, FoundHolder>> {
   const from = 'from api_keys k join entities e on e.id = k.entity_id where k.key_hash in';
-  const isInForce = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > $1)';
-  const rows = await HOLDER.allIn(db, from, [nowS], keyHashes, isInForce);
+  const inForce = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > $1)';
+  const rows = await HOLDER.allIn(db, from, [nowS], keyHashes, inForce);
   return new Map(
     rows.map(({ keyHash, permissions, ...key }) => [keyHash, { ...key, permissions: permissionsIn(permissions) }]),
   );
+}
+
+function isInForce({ expiresAt }: FoundHolder, nowS: number): boolean {
+  return expiresAt === null || expiresAt > nowS;
 }
 
 /** There are few combinations, and most keys have the same one, so each set is built once. */

@@ -24,7 +24,7 @@ function at(db: Database, queries: Queries): Database {
   const refused = () => Promise.reject(new Error('A snapshot is only read'));
   return {
     ...reads,
-    ...{ engine: db.engine, dialect: db.dialect, longReads: reads },
+    ...{ engine: db.engine, dialect: db.dialect, longReads: reads, dataVersion: null },
     ...{ transaction: refused, announceWork: refused, onWork: refused, checkpoint: refused, close: refused },
   };
 }

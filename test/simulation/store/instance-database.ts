@@ -35,13 +35,15 @@ export class InstanceDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;
   readonly longReads: Reads;
+  readonly dataVersion: Database['dataVersion'];
   readonly #statements: TimedStatements;
 
   constructor(private readonly options: InstanceDatabaseOptions) {
     this.engine = options.engine;
     this.dialect = options.dialect;
     this.#statements = new TimedStatements(options.shared.dialect);
-    const { longReads } = options.shared;
+    const { longReads, dataVersion } = options.shared;
+    this.dataVersion = options.engine === 'sqlite' && dataVersion !== null ? () => this.#read(dataVersion) : null;
     this.longReads = {
       all: (sql, params) => this.#read(() => longReads.all(...this.#statements.of(sql, params))),
       get: (sql, params) => this.#read(() => longReads.get(...this.#statements.of(sql, params))),

@@ -111,7 +111,7 @@ function counted(db: Database): Database {
   };
   return {
     ...reads,
-    ...{ engine: db.engine, dialect: db.dialect, longReads: reads },
+    ...{ engine: db.engine, dialect: db.dialect, longReads: reads, dataVersion: null },
     transaction: (work, options) => around((inner) => db.transaction(inner, options), work),
     announceWork: () => Promise.resolve(),
     onWork: () => Promise.resolve(),

@@ -71,6 +71,7 @@ function connectPool(target: PostgresTarget, pooler: Pooler): SQL {
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
   readonly longReads = this;
+  readonly dataVersion = null;
   readonly #transactionSlots: Semaphore;
   readonly #snapshotSlots: Semaphore;
   #pool: Pool;

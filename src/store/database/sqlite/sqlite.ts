@@ -105,6 +105,13 @@ export class SqliteDatabase implements Database {
     writer.onLongLog = () => void this.#copyLog();
   }
 
+  /** SQLite compares the header of the log, which takes a sixth of the time of a look-up. */
+  readonly dataVersion = async (): Promise<number> => {
+    const row = await this.#reader.get<{ data_version: number }>('pragma data_version');
+    if (row === undefined) throw new Error('SQLite returned no data version');
+    return row.data_version;
+  };
+
   all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
     return this.#reader.all(sql, params);
   }
