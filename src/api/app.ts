@@ -38,11 +38,13 @@ export function createApp(context: ApiContext): App {
   const trustedProxies = config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
   const fetch = async (request: Request, server: Connections | undefined, method: string) => {
     const startedAtMs = performance.now();
+    const { path, search } = splitUrl(request.url);
     const peer = () => server?.requestIP(request)?.address ?? null;
     const state: RequestState = {
       requestId: crypto.randomUUID(),
       span: null,
-      ...splitUrl(request.url),
+      path,
+      search,
       route: null,
       entityId: null,
       clientAddress: () => clientAddress(peer(), request.headers.get('x-forwarded-for'), trustedProxies),

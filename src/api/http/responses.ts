@@ -30,8 +30,12 @@ function hashText(body: string, seed: number): string {
   return Bun.hash(body, seed).toString(36).padStart(13, '0');
 }
 
-/** A body and its ETag. */
-export type Tagged = { readonly etag: string; readonly body: string | Uint8Array<ArrayBuffer> };
+/** A body and its ETag, and the headers of its response if it is sent more than once. */
+export type Tagged = {
+  readonly etag: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Headers;
+};
 
 /** The responses of `cacheableJson` to a GET, for the OpenAPI document. */
 export function taggedResponses(schema: z.ZodType, tag = 'A hash of the body.') {
@@ -47,14 +51,21 @@ export function cacheableJson(request: Request, value: unknown): Response {
   return respondTagged(request, { etag: etagOf(body), body });
 }
 
-export function respondTagged(request: Request, { etag, body }: Tagged): Response {
+export function respondTagged(request: Request, { etag, body, headers }: Tagged): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const isKnown = isRead && matches(request.headers.get('if-none-match'), etag);
   const response = isKnown
     ? new Response(null, { status: 304, headers: TAG_HEADERS })
-    : new Response(body, { headers: TAGGED_JSON_HEADERS });
-  response.headers.set('etag', etag);
+    : new Response(body, { headers: headers ?? TAGGED_JSON_HEADERS });
+  if (isKnown || headers === undefined) response.headers.set('etag', etag);
   return response;
+}
+
+/** The headers of a body in JSON with this tag. Copying them costs less than setting the tag in each response. */
+export function headersOf(etag: string): Headers {
+  const headers = new Headers(TAGGED_JSON_HEADERS);
+  headers.set('etag', etag);
+  return headers;
 }
 
 /** The weak comparison that RFC 9110 defines for `If-None-Match`. */

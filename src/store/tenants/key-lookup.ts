@@ -51,7 +51,8 @@ export class KeyLookup {
 
   /** Kept in memory until `saveUses`, so that no request pays for a write. */
   recordUse({ entityId, keyId }: KeyHolder): void {
-    this.#uses.set(keyId, { entityId, keyId, usedAt: this.#nowS() });
+    const usedAt = this.#nowS();
+    if (this.#uses.get(keyId)?.usedAt !== usedAt) this.#uses.set(keyId, { entityId, keyId, usedAt });
   }
 
   /** A use is forgotten once it is written. After a failure, the next run writes it. */

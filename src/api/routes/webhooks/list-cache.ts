@@ -4,7 +4,7 @@ import type { Counter, Family } from '../../../metrics/registry.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { countAtRevision, readWebhookList } from '../../../store/webhooks/list.ts';
 import { WebhookListSnapshot } from '../../../store/webhooks/list-snapshot.ts';
-import { etagOf, respondTagged } from '../../http/responses.ts';
+import { etagOf, headersOf, respondTagged } from '../../http/responses.ts';
 import { KeptResponses } from './kept-responses.ts';
 
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
@@ -83,7 +83,7 @@ export class WebhookListCache {
     const list = await this.#read(entityId, revision, query);
     const etag = etagOf(list.json);
     if (!this.#wasSeen(key)) return respondTagged(request, { etag, body: list.json });
-    const kept = { etag, body: Buffer.from(list.json), revision: list.revision };
+    const kept = { etag, headers: headersOf(etag), body: Buffer.from(list.json), revision: list.revision };
     this.#responses.set(key, entityId, kept);
     return respondTagged(request, kept);
   }
