@@ -6,7 +6,7 @@ export const feed: readonly Mutant[] = [
     name: 'feed-without-waiting',
     what: 'leaves out of a feed what is not complete yet',
     file: 'store/deliveries/list/rows.ts',
-    find: "    ...(await queueColumns.allIn(queries, 'from queue q where q.entity_id = $1 and q.id in', [entity], keys)),\n",
+    find: "    queueColumns.allIn(queries, 'from queue q where q.entity_id = $1 and q.id in', [entity], keys),\n",
     replace: '',
     caughtBy: { file: 'store/endpoints/feed', test: 'whether its delivery waits or is complete' },
   },

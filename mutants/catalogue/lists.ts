@@ -78,8 +78,8 @@ export const lists: readonly Mutant[] = [
     name: 'total-without-cut-buckets',
     what: 'leaves out of a total what is in the first hour of its range',
     file: 'store/list/buckets.ts',
-    find: 'if (scope.sinceMs !== null) total += await',
-    replace: 'if (scope.sinceMs !== null) await',
+    find: 'const before = scope.sinceMs === null ? 0 :',
+    replace: 'const before = scope.sinceMs !== null ? 0 :',
     caughtBy: { file: 'api/routes/events/read', test: 'are counted in ranges that begin or end within an hour' },
   },
 ];

@@ -131,3 +131,31 @@ export function countAwaited(db: Database, onAwaited: () => void): Database {
     transaction: (work, options) => db.transaction((queries) => work(counted(queries)), options),
   });
 }
+
+/**
+ * Counts how often the long reads of a store wait for it: statements that are sent while another one is on its way share its
+ * wait.
+ */
+export function countWaits(db: Database, onWait: () => void): Database {
+  let onTheWay = 0;
+  const counted = async <Value>(send: () => Promise<Value>): Promise<Value> => {
+    if (onTheWay++ === 0) onWait();
+    try {
+      return await send();
+    } finally {
+      onTheWay--;
+    }
+  };
+  const snapshot: Database['snapshot'] = (work, entityId) =>
+    db.longReads.snapshot(
+      (queries) =>
+        work({
+          all: (sql, params) => counted(() => queries.all(sql, params)),
+          get: (sql, params) => counted(() => queries.get(sql, params)),
+          run: (sql, params) => counted(() => queries.run(sql, params)),
+          send: (sql, params) => queries.send(sql, params),
+        }),
+      entityId,
+    );
+  return alteredStore(db, { snapshot });
+}

@@ -26,8 +26,11 @@ import { readWaits } from './waits/read.ts';
 
 export function listDeliveries(db: Database, entityId: string, query: DeliveryListQuery): Promise<DeliveryList> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {
-    const nowMs = await planForClaims(queries, db.dialect);
-    const scope = await resolveScope(queries, db.dialect, entityId, query);
+    // Statements that do not need each other's results are sent together: a list holds one of the few slots for snapshots.
+    const [nowMs, scope] = await Promise.all([
+      planForClaims(queries, db.dialect),
+      resolveScope(queries, db.dialect, entityId, query),
+    ]);
     const { totalResults, rows, searched } = await readMatches(scope, query);
     const resolved = await toDeliveries(queries, db.dialect, entityKey(db.dialect, entityId), rows, nowMs);
     const waits = await readWaits({ queries, dialect: db.dialect, entityId, nowMs }, resolved);
@@ -59,8 +62,11 @@ export function countStatuses(
   filter: Omit<DeliveryFilter, 'status'>,
 ): Promise<DeliveryCounts> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {
-    await planForClaims(queries, db.dialect);
-    return countByStatus(await resolveScope(queries, db.dialect, entityId, filter));
+    const [, scope] = await Promise.all([
+      planForClaims(queries, db.dialect),
+      resolveScope(queries, db.dialect, entityId, filter),
+    ]);
+    return countByStatus(scope);
   });
 }
 

@@ -65,8 +65,10 @@ export function listEvents(
 ): Promise<{ totalResults: number; events: Event[] }> {
   const { dialect } = db;
   return longReadsOf(db, entityId).snapshot(async (queries) => {
-    await queries.get(dialect.planForClaims);
-    const nos = await findNamed(queries, dialect, entityId, query);
+    const [, nos] = await Promise.all([
+      queries.get(dialect.planForClaims),
+      findNamed(queries, dialect, entityId, query),
+    ]);
     if (nos?.length === 0) return { totalResults: 0, events: [] };
     const { event, networkId, matched, since, until } = query;
     const scope: Scope = {

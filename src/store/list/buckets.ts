@@ -39,13 +39,13 @@ export async function countByBuckets<Scope extends Timed>(
 ): Promise<number> {
   const { first, end } = wholeBuckets(scope, bucketMs);
   if (first >= end) return countRows(scope);
-  let total = 0;
-  for (const each of counters(scope, first, end)) {
-    total += await readInteger(queries, `sum(${each.total})`, each.from, each.parameters);
-  }
-  if (scope.sinceMs !== null) total += await countRows(cut(scope, { untilMs: first * bucketMs }));
-  if (scope.untilMs !== null) total += await countRows(cut(scope, { sinceMs: end * bucketMs }));
-  return total;
+  const whole = counters(scope, first, end).map(({ total, from, parameters }) =>
+    readInteger(queries, `sum(${total})`, from, parameters),
+  );
+  const before = scope.sinceMs === null ? 0 : countRows(cut(scope, { untilMs: first * bucketMs }));
+  const after = scope.untilMs === null ? 0 : countRows(cut(scope, { sinceMs: end * bucketMs }));
+  const totals = await Promise.all([...whole, before, after]);
+  return totals.reduce((sum, total) => sum + total, 0);
 }
 
 /** Returns the part of the scope in which the rows of the window lie, and how many matches to skip in it. */

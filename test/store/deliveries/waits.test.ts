@@ -6,10 +6,19 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import { listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { accept, claim, failedWith, HOOK, letPass, newEvent, newReceiver } from '../../support/deliveries.ts';
+import {
+  accept,
+  addReceiver,
+  claim,
+  failedWith,
+  HOOK,
+  letPass,
+  newEvent,
+  newReceiver,
+} from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
-import { onSuiteEngine } from '../../support/stores.ts';
+import { countWaits, onSuiteEngine } from '../../support/stores.ts';
 
 const nowS = () => Math.floor(Date.now() / 1000);
 const MINUTE_S = 60;
@@ -38,6 +47,28 @@ onSuiteEngine('an unsent delivery says what it waits for', (store) => {
     await accept(store.db, newEvent(receiver.entityId));
     return receiver;
   };
+
+  /** How often a list waits for the database. */
+  async function roundTrips(entityId: string, query: Record<string, string> = {}): Promise<number> {
+    let trips = 0;
+    const db = countWaits(store.db, () => {
+      trips++;
+    });
+    const { deliveries } = await listDeliveries(db, entityId, deliveryListQuerySchema.parse(query));
+    expect(deliveries).not.toBeEmpty();
+    return trips;
+  }
+
+  test('and its list waits for the database at most eight times, however many webhooks wait', async () => {
+    const { entityId } = await oneEvent();
+    // The scope, the total, the ids, the rows, their names, what they wait for, and the two reads of each destination.
+    expect(await roundTrips(entityId)).toBe(8);
+    // The total is known with the scope.
+    expect(await roundTrips(entityId, { status: 'pending' })).toBe(7);
+    await addReceiver(store.db, entityId, 'https://second.example.com/hook');
+    await accept(store.db, newEvent(entityId));
+    expect(await roundTrips(entityId)).toBeLessThanOrEqual(8);
+  });
 
   test('a free slot, once it is due', async () => {
     const { entityId } = await oneEvent();

@@ -80,11 +80,13 @@ export async function toDeliveries(
   nowMs: number,
 ): Promise<ResolvedDelivery[]> {
   if (rows.length === 0) return [];
-  const heads = await readHeads(queries, entity, rows);
-  const urls = await readUrls(queries, entity, rows);
   const superseding = rows.flatMap(({ supersededBy }) => supersededBy ?? []).map(dialect.hexOf);
   const nos = new Set([...rows.map((row) => eventNoOf(dialect, row)), ...superseding]);
-  const events = await readEvents(queries, dialect, entity, nos);
+  const [heads, urls, events] = await Promise.all([
+    readHeads(queries, entity, rows),
+    readUrls(queries, entity, rows),
+    readEvents(queries, dialect, entity, nos),
+  ]);
   const idOfEvent = (no: string) => events.get(no)?.eventId ?? `evt_${no}`;
   return rows.map((row) => {
     const { attempts, dateCreated, dateDelivered, lastStatusCode, lastError } = row;
@@ -169,10 +171,10 @@ export async function readRows(
   ids: readonly string[],
 ): Promise<DeliveryRow[]> {
   const keys = ids.map(bindUuid);
-  const found = [
-    ...(await recordColumns.allIn(queries, 'from deliveries d where d.entity_id = $1 and d.id in', [entity], keys)),
-    ...(await queueColumns.allIn(queries, 'from queue q where q.entity_id = $1 and q.id in', [entity], keys)),
-  ];
-  const byId = new Map(found.map((row) => [hexOf(row.id), row]));
+  const found = await Promise.all([
+    recordColumns.allIn(queries, 'from deliveries d where d.entity_id = $1 and d.id in', [entity], keys),
+    queueColumns.allIn(queries, 'from queue q where q.entity_id = $1 and q.id in', [entity], keys),
+  ]);
+  const byId = new Map(found.flat().map((row) => [hexOf(row.id), row]));
   return ids.flatMap((hex) => byId.get(hex) ?? []);
 }

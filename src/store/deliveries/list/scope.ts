@@ -49,13 +49,14 @@ export async function resolveScope(
   const found = filter.q === undefined ? ANYTHING : await findByText(queries, dialect, entityId, filter);
   if (found === null) return null;
   const webhookFilter = { ...filter, place: found.place };
-  const webhooks = await findWebhooks(queries, entity, webhookFilter);
-  if (webhooks !== null && webhooks.length === 0) return null;
-  const eventNos = await findEvents(queries, dialect, entityId, filter, found);
-  if (eventNos !== null && eventNos.length === 0) return null;
+  const [webhooks, eventNos, waitingOfEntity] = await Promise.all([
+    findWebhooks(queries, entity, webhookFilter),
+    findEvents(queries, dialect, entityId, filter, found),
+    readWaiting(queries, entity),
+  ]);
+  if (webhooks?.length === 0 || eventNos?.length === 0) return null;
   const sinceMs = filter.since === undefined ? null : filter.since * 1000;
   const untilMs = filter.until === undefined ? null : filter.until * 1000;
-  const waitingOfEntity = await readWaiting(queries, entity);
   const wanted = webhooks === null ? null : new Set(webhooks.map(({ webhookNo }) => webhookNo));
   return {
     queries,

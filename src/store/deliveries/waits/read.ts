@@ -76,17 +76,18 @@ async function readFacts(scope: Scope, rows: readonly Waiting[]): Promise<Facts>
   const due = open.filter((row) => isDue(row, nowMs));
   const failing = due.filter(({ failingSinceMs }) => failingSinceMs !== null).map(({ webhookNo }) => webhookNo);
   const limited = due.filter(({ rateLimit }) => rateLimit !== null).map(({ endpointNo }) => endpointNo);
-  return {
-    pausers: await readPausers(queries, entityId, rows.filter(isPaused)),
-    suspensions: await readSuspensions(queries, entityId, rows.filter(isSuspended)),
-    failures: await readLastFailures(queries, dialect, entity, [...new Set(failing)]),
-    inProgress: await readInProgress(
+  const [pausers, suspensions, failures, inProgress, firsts, backlogs] = await Promise.all([
+    readPausers(queries, entityId, rows.filter(isPaused)),
+    readSuspensions(queries, entityId, rows.filter(isSuspended)),
+    readLastFailures(queries, dialect, entity, [...new Set(failing)]),
+    readInProgress(
       { queries, entity, nowMs },
       due.map(({ destination }) => destination),
     ),
-    firsts: await readFirsts(scope, rows.filter(isParked)),
-    backlogs: await readBacklogs(queries, entity, [...new Set(limited)]),
-  };
+    readFirsts(scope, rows.filter(isParked)),
+    readBacklogs(queries, entity, [...new Set(limited)]),
+  ]);
+  return { pausers, suspensions, failures, inProgress, firsts, backlogs };
 }
 
 function isPaused({ blocked }: Waiting): boolean {

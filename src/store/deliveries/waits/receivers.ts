@@ -25,11 +25,9 @@ export async function readInProgress(
   scope: Scope,
   destinations: readonly DestinationKey[],
 ): Promise<Map<DestinationKey, InProgress>> {
-  const found = new Map<DestinationKey, InProgress>();
-  for (const destination of [...new Set(destinations)].slice(0, MAX_DESTINATIONS)) {
-    found.set(destination, await readLeases(scope, destination));
-  }
-  return found;
+  const some = [...new Set(destinations)].slice(0, MAX_DESTINATIONS);
+  const leases = some.map(async (destination) => [destination, await readLeases(scope, destination)] as const);
+  return new Map(await Promise.all(leases));
 }
 
 async function readLeases({ queries, entity, nowMs }: Scope, destination: DestinationKey): Promise<InProgress> {
