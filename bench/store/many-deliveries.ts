@@ -1,11 +1,7 @@
 import type { Database, SqlValue } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
-import {
-  ENTITY_BUCKET_MS,
-  EVENT_BUCKET_MS,
-  WEBHOOK_BUCKET_MS,
-  WHOLE_ENTITY,
-} from '../../src/store/deliveries/counts/counts.ts';
+import { ENTITY_BUCKET_MS, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../../src/store/deliveries/counts/counts.ts';
+import { EVENT_BUCKET_MS, EVENT_DAY_MS } from '../../src/store/deliveries/counts/event-counts.ts';
 import { changeHeads, type HeadTarget, makeHeads } from '../../src/store/deliveries/heads.ts';
 
 /**
@@ -152,6 +148,11 @@ async function fillCounters(db: Database, entityId: string): Promise<void> {
         `insert into event_counts (entity_id, network_id, event, bucket, shard, events)
          select $1, network_id, event, created_at_ms / ${EVENT_BUCKET_MS}, 0, count(*) from events where entity_id = $1
          group by network_id, event, created_at_ms / ${EVENT_BUCKET_MS}`,
+        entity,
+      );
+      await queries.run(
+        `insert into event_day_counts (entity_id, bucket, shard, events)
+         select $1, created_at_ms / ${EVENT_DAY_MS}, 0, count(*) from events where entity_id = $1 group by created_at_ms / ${EVENT_DAY_MS}`,
         entity,
       );
     },

@@ -202,6 +202,13 @@ export const eventCountTable = new Table('event_counts', {
   event: text('event'),
 });
 
+export const eventDayCountTable = new Table('event_day_counts', {
+  entity: uuid('entity_id'),
+  bucket: integer('bucket'),
+  shard: integer('shard'),
+  events: integer('events'),
+});
+
 export const statsTable = new Table('interval_stats', {
   entity: uuid('entity_id'),
   seconds: integer('seconds'),

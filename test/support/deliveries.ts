@@ -205,7 +205,7 @@ export async function completeAll(db: Database, entityId: string, status: 'faile
 
 const DELIVERY_TABLES = [
   ...['attempts', 'deliveries', 'queue', 'queue_heads', 'events', 'event_ids'],
-  ...['queue_counts', 'delivery_counts', 'event_counts'],
+  ...['queue_counts', 'delivery_counts', 'event_counts', 'event_day_counts'],
   ...['order_keys', 'subjects', 'supersedable'],
 ];
 

@@ -18,6 +18,7 @@ const SUMMED = {
     sums: ['created', 'delivered', 'failed', 'cancelled', 'superseded'],
   },
   event_counts: { keys: ['network_id', 'event', 'bucket'], sums: ['events'] },
+  event_day_counts: { keys: ['bucket'], sums: ['events'] },
 } as const;
 
 /** Every counter that differs from a count of the rows it stands for; none when all is well. */
@@ -61,12 +62,13 @@ async function countRows(db: Database): Promise<Map<string, number>> {
     add(counted, `queue_counts ${entity} ${row.webhook_no} retrying`, Number(row.attempts) > 0 ? 1 : 0);
   }
   const events = await db.all<Row>(
-    `select entity_id, network_id, event, created_at_ms / 3600000 as bucket,
+    `select entity_id, network_id, event, created_at_ms / 3600000 as bucket, created_at_ms / 86400000 as day,
        case when ${WITHOUT_DELIVERIES} then 1 else 0 end as undelivered from events`,
   );
   for (const row of events) {
     const key = [hexOf(db, row.entity_id), row.network_id, row.event, row.bucket].join(' ');
     add(counted, `event_counts ${key} events`, 1);
+    add(counted, `event_day_counts ${hexOf(db, row.entity_id)} ${row.day} events`, 1);
     add(counted, `queue_counts ${hexOf(db, row.entity_id)} ${WHOLE_ENTITY} undelivered`, Number(row.undelivered));
   }
   for (const row of await db.all<Row>(STORED)) {

@@ -3,11 +3,11 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import {
   ENTITY_BUCKET_MS,
-  EVENT_BUCKET_MS,
   STORED_BYTES,
   WEBHOOK_BUCKET_MS,
   WHOLE_ENTITY,
 } from '../../../src/store/deliveries/counts/counts.ts';
+import { EVENT_BUCKET_MS, EVENT_DAY_MS } from '../../../src/store/deliveries/counts/event-counts.ts';
 import { createTenant, type Tenant } from '../../../test/support/api.ts';
 import { accept, addReceiver, HOOK, newEvent } from '../../../test/support/deliveries.ts';
 
@@ -109,6 +109,10 @@ async function count(client: SQL, fromMs: number): Promise<void> {
     `insert into event_counts (entity_id, network_id, event, bucket, shard, events)
      select entity_id, network_id, event, created_at_ms / ${EVENT_BUCKET_MS}, 0, count(*) from events group by 1, 2, 3, 4
      on conflict do nothing`,
+  );
+  await client.unsafe(
+    `insert into event_day_counts (entity_id, bucket, shard, events)
+     select entity_id, created_at_ms / ${EVENT_DAY_MS}, 0, count(*) from events group by 1, 2 on conflict do nothing`,
   );
   await client.unsafe(
     `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes)

@@ -40,6 +40,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   events: 'by entity',
   event_ids: 'by entity',
   event_counts: 'by entity',
+  event_day_counts: 'by entity',
   tasks: 'by entity',
   subjects: 'by entity',
   supersedable: 'by entity',

@@ -6,7 +6,8 @@ import type { Database, Dialect, Queries, SqlInteger } from '../database/databas
 import { entityKey } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
-import { CountChanges, countEvents } from './counts/counts.ts';
+import { CountChanges } from './counts/counts.ts';
+import { countEvents } from './counts/event-counts.ts';
 import { urlKey } from './head-endpoints.ts';
 import { alertHeadNo, changeHeads, type HeadTarget, makeHeads } from './heads.ts';
 

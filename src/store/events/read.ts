@@ -16,10 +16,10 @@ import {
   text,
   uuid,
 } from '../database/sql.ts';
-import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
+import { EVENT_BUCKET_MS, EVENT_DAY_MS } from '../deliveries/counts/event-counts.ts';
 import { type Buckets, countByBuckets, findInBuckets } from '../list/buckets.ts';
 import { readWindow, requireNear, type Window, windowOf } from '../list/page.ts';
-import { eventCountTable } from '../tables.ts';
+import { eventCountTable, eventDayCountTable } from '../tables.ts';
 import { findEventNo } from './event-ids.ts';
 import { findEventsAbout } from './subjects.ts';
 import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatchedAmong } from './unmatched.ts';
@@ -153,7 +153,9 @@ async function countUnmatched(given: Scope): Promise<number> {
   return undelivered - (await countRows(scope, (parameters) => eventsThatFollow(dialect, entityId, parameters)));
 }
 
-const BUCKETS: Buckets<Scope> = {
+const cut = (scope: Scope, range: Partial<Scope>): Scope => ({ ...scope, ...range });
+
+const HOURS: Buckets<Scope> = {
   bucketMs: EVENT_BUCKET_MS,
   counters({ dialect, entityId, event, networkId }, first, end) {
     const parameters = new Parameters();
@@ -162,8 +164,30 @@ const BUCKETS: Buckets<Scope> = {
     return [{ total: 'events', from: `from event_counts where ${where}`, parameters: parameters.values }];
   },
   countRows: (scope) => countRows(scope),
-  cut: (scope, range) => ({ ...scope, ...range }),
+  cut,
 };
+
+/** For lists of every network and kind. The days that the range of dates cuts are counted by hours. */
+const DAYS: Buckets<Scope> = {
+  bucketMs: EVENT_DAY_MS,
+  counters({ dialect, entityId }, first, end) {
+    const parameters = new Parameters();
+    const bucket = { from: first, before: end };
+    const where = eventDayCountTable.where(parameters, { entity: entityKey(dialect, entityId), bucket });
+    return [{ total: 'events', from: `from event_day_counts where ${where}`, parameters: parameters.values }];
+  },
+  countRows: (scope) => countByBuckets(scope.queries, HOURS, scope),
+  cut,
+};
+
+const isOfAllKinds = ({ event, networkId }: Scope) => event === undefined && networkId === undefined;
+
+async function findPart(scope: Scope, window: Window): Promise<{ scope: Scope; skip: number }> {
+  const { queries } = scope;
+  if (!isOfAllKinds(scope)) return findInBuckets(queries, HOURS, scope, window);
+  const days = await findInBuckets(queries, DAYS, scope, window);
+  return findInBuckets(queries, HOURS, days.scope, { ...window, skip: days.skip });
+}
 
 async function countScope(scope: Scope): Promise<number> {
   const { match, nos } = scope;
@@ -171,7 +195,7 @@ async function countScope(scope: Scope): Promise<number> {
   if (match === 'matched') {
     return (await countScope({ ...scope, match: undefined })) - (await countUnmatched(scope));
   }
-  return nos === null ? countByBuckets(scope.queries, BUCKETS, scope) : countRows(scope);
+  return nos === null ? countByBuckets(scope.queries, isOfAllKinds(scope) ? DAYS : HOURS, scope) : countRows(scope);
 }
 
 /** Up to this many skipped events, walking a list without a filter is faster than reading its counters. */
@@ -187,10 +211,10 @@ const EVENTS = {
 
 /** The page that the window finds, past whole hours of the counters. These do not tell which events have matched. */
 async function readEvents(scope: Scope, window: Window): Promise<Event[]> {
-  const { queries, dialect, entityId, match, nos, event, networkId } = scope;
-  const isNear = event === undefined && networkId === undefined && window.skip < NEAR;
+  const { queries, dialect, entityId, match, nos } = scope;
+  const isNear = isOfAllKinds(scope) && window.skip < NEAR;
   const isCounted = match === undefined && nos === null && !isNear;
-  const part = isCounted ? await findInBuckets(queries, BUCKETS, scope, window) : { scope, skip: window.skip };
+  const part = isCounted ? await findPart(scope, window) : { scope, skip: window.skip };
   requireNear(part.skip);
   const parameters = new Parameters();
   const source = { ...EVENTS, where: conditions(part.scope, parameters), parameters: parameters.values };

@@ -15,7 +15,7 @@ const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
 
 const TABLES = [
   ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints'],
-  ...['queue_counts', 'delivery_counts', 'event_counts'],
+  ...['queue_counts', 'delivery_counts', 'event_counts', 'event_day_counts'],
 ];
 const WEBHOOKS = 40;
 const DELIVERED = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;

@@ -2,7 +2,7 @@ import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { timeOfHex } from '../../../domain/ids.ts';
 import { entityKey } from '../../database/sql.ts';
 import type { AcceptanceRun } from '../../events/acceptance.ts';
-import { countEvents } from './counts.ts';
+import { countEvents } from './event-counts.ts';
 
 /** Counts the accepted events. A second counter counts the events without deliveries. */
 export async function countAccepted({ queries, dialect, changes, order }: AcceptanceRun): Promise<void> {

@@ -14,7 +14,6 @@ export const WHOLE_ENTITY = 0;
 /** How much time one row of `delivery_counts` sums up: of a whole entity, and of one webhook. */
 export const ENTITY_BUCKET_MS = 600_000;
 export const WEBHOOK_BUCKET_MS = 86_400_000;
-export const EVENT_BUCKET_MS = 3_600_000;
 
 const SHARDS = 16;
 const ownShard = Math.floor(Math.random() * (SHARDS / 2)) * 2;
@@ -22,7 +21,7 @@ const ownShard = Math.floor(Math.random() * (SHARDS / 2)) * 2;
 /** Acceptance and completion run side by side in one process, so each has a shard. SQLite has one writer. */
 export type CountsWriter = 'acceptance' | 'completion';
 
-function shardOf({ uuid }: Dialect, writer: CountsWriter): number {
+export function shardOf({ uuid }: Dialect, writer: CountsWriter): number {
   if (uuid === 'blob') return 0;
   return writer === 'acceptance' ? ownShard : ownShard + 1;
 }
@@ -210,7 +209,7 @@ function rowOf(queue: ChangedQueue, bucket: number): DeliveryRow {
 }
 
 /** Two transactions that take rows in different orders could wait for each other for ever. */
-function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
+export function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
@@ -229,36 +228,3 @@ const deliveryCountsText = textByRows(
     on conflict (entity_id, webhook_no, bucket, shard) do update set
       ${CHANGED.map((name) => `${name} = delivery_counts.${name} + excluded.${name}`).join(', ')}`,
 );
-
-type EventCount = { entity: SqlUuid; networkId: number; event: string; createdAtMs: number; events: number };
-
-const eventCountsText = textByRows(
-  (
-    rows,
-  ) => `insert into event_counts (entity_id, network_id, event, bucket, shard, events) values ${valuesList(rows, 6)}
-    on conflict (entity_id, network_id, event, bucket, shard) do update set events = event_counts.events + excluded.events`,
-);
-
-/** Adds to the number of events accepted, or takes from it when they are removed. */
-export async function countEvents(
-  queries: Queries,
-  dialect: Dialect,
-  changes: readonly EventCount[],
-  writer: CountsWriter = 'acceptance',
-): Promise<void> {
-  const rows = new Map<string, SqlValue[]>();
-  const shard = shardOf(dialect, writer);
-  // Most events of a transaction are of one kind and one hour.
-  let last: SqlValue[] = [];
-  for (const { entity, networkId, event, createdAtMs, events } of changes) {
-    const bucket = Math.floor(createdAtMs / EVENT_BUCKET_MS);
-    const isAsLast = last[0] === entity && last[1] === networkId && last[2] === event && last[3] === bucket;
-    if (!isAsLast) {
-      const key = `${dialect.hexOf(entity)} ${networkId} ${event} ${bucket}`;
-      last = rows.get(key) ?? [entity, networkId, event, bucket, shard, 0];
-      rows.set(key, last);
-    }
-    last[5] = Number(last[5]) + events;
-  }
-  for (const chunk of chunks(inOrder(rows))) await queries.send(eventCountsText(chunk.length), chunk.flat());
-}

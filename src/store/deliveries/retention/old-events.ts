@@ -14,7 +14,8 @@ import {
 } from '../../database/sql.ts';
 import { findRetractable } from '../../events/retraction/retractable.ts';
 import { WITHOUT_DELIVERIES } from '../../events/unmatched.ts';
-import { CountChanges, countEvents, EVENT_BUCKET_MS, STORED_BYTES } from '../counts/counts.ts';
+import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
+import { countEvents, EVENT_BUCKET_MS, EVENT_DAY_MS } from '../counts/event-counts.ts';
 import { forgetSubjects } from '../order/supersede.ts';
 import type { Entity, Run } from './prune-run.ts';
 
@@ -150,12 +151,17 @@ export async function forgetWhatFor(
 
 /** Counters of times from which nothing is left. */
 export async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
-  await db.transaction((queries) =>
-    queries.run(
+  await db.transaction(async (queries) => {
+    await queries.run(
       `delete from event_counts where entity_id = $1 and (network_id, event, bucket) in (
          select network_id, event, bucket from event_counts where entity_id = $1 and bucket < $2
          group by network_id, event, bucket having sum(events) = 0)`,
       [key, Math.floor(beforeMs / EVENT_BUCKET_MS)],
-    ),
-  );
+    );
+    await queries.run(
+      `delete from event_day_counts where entity_id = $1 and bucket in (
+         select bucket from event_day_counts where entity_id = $1 and bucket < $2 group by bucket having sum(events) = 0)`,
+      [key, Math.floor(beforeMs / EVENT_DAY_MS)],
+    );
+  });
 }

@@ -29,6 +29,7 @@ export function countTables({ uuid, storage }: Dialect): string[] {
       superseded int not null,
       primary key (entity_id, webhook_no, bucket, shard)
     ) ${updatedInPlace}`,
+    // By the time of acceptance, in an hour.
     `create table event_counts (
       entity_id ${uuid} not null,
       network_id bigint not null,
@@ -37,6 +38,14 @@ export function countTables({ uuid, storage }: Dialect): string[] {
       events int not null,
       event text collate "binary" not null,
       primary key (entity_id, network_id, event, bucket, shard)
+    ) ${updatedInPlace}`,
+    // All events of a day, for lists that name neither a network nor a kind.
+    `create table event_day_counts (
+      entity_id ${uuid} not null,
+      bucket int not null,
+      shard int not null,
+      events int not null,
+      primary key (entity_id, bucket, shard)
     ) ${updatedInPlace}`,
 
     // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), of one destination, or of all if it is empty.

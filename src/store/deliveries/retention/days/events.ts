@@ -14,7 +14,8 @@ import {
   valuesList,
 } from '../../../database/sql.ts';
 import { WITHOUT_DELIVERIES } from '../../../events/unmatched.ts';
-import { EVENT_BUCKET_MS, STORED_BYTES } from '../../counts/counts.ts';
+import { STORED_BYTES } from '../../counts/counts.ts';
+import { EVENT_BUCKET_MS, EVENT_DAY_MS } from '../../counts/event-counts.ts';
 import { forgetWhatFor } from '../old-events.ts';
 import type { Run } from '../prune-run.ts';
 import {
@@ -95,6 +96,11 @@ export async function dropEvents(run: Run, days: Days): Promise<void> {
          select entity_id, network_id, event, created_at_ms / ${EVENT_BUCKET_MS}, ${DROPPED_SHARD}, -count(*)
          from ${events} group by 1, 2, 3, 4
          on conflict (entity_id, network_id, event, bucket, shard) do update set events = event_counts.events + excluded.events`,
+      );
+      await queries.run(
+        `insert into event_day_counts (entity_id, bucket, shard, events)
+         select entity_id, created_at_ms / ${EVENT_DAY_MS}, ${DROPPED_SHARD}, -count(*) from ${events} group by 1, 2
+         on conflict (entity_id, bucket, shard) do update set events = event_day_counts.events + excluded.events`,
       );
       const undelivered = `-count(*) filter (where ${WITHOUT_DELIVERIES})`;
       await addStored(queries, `-sum(${STORED_BYTES.event})`, `from ${events}`, undelivered);
