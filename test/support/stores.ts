@@ -40,8 +40,7 @@ export function onEveryEngine(name: string, tests: (store: TestStore) => void): 
 
 /**
  * The same tests on SQLite in the short suite and on PostgreSQL in the long suite. For routes, jobs, commands and most of the
- * store: what `onEveryEngine` runs in the short suite is the list, acceptance, claims, records, commits of networks and the
- * database itself.
+ * store: what `onEveryEngine` runs in the short suite is the list, acceptance, claims, records and the database itself.
  */
 export function onSuiteEngine(name: string, tests: (store: TestStore) => void): void {
   onEngines(SUITE_ENGINES, name, tests);

@@ -28,7 +28,7 @@ import { accept, claim, newEvent, readDeliveries } from '../../support/deliverie
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
-import { countAwaited, onEveryEngine } from '../../support/stores.ts';
+import { countAwaited, onSuiteEngine } from '../../support/stores.ts';
 import { continueRedelivery, runTasks } from '../../support/tasks.ts';
 import { listQuery, newEntity, register, setFinality } from '../../support/webhooks.ts';
 
@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 let lastNetworkId = 5_000;
 let lastFact = 0;
 
-onEveryEngine('a step of a network', (store) => {
+onSuiteEngine('a step of a network', (store) => {
   const newFollower = (networkId: number, holder = 'one', db = store.db) => {
     const networks = new NetworkStore(db, holder, () => Promise.resolve([]));
     const lease = async (): Promise<Lease> => {

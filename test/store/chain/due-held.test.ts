@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readDueHeld } from '../../../src/store/chain/held/due.ts';
 import { chunks, valuesList } from '../../../src/store/database/sql.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const HEAD = 100;
 /** Entities that one poll looks at, and events that it returns. */
@@ -12,7 +12,7 @@ let lastNetworkId = 70_000;
 
 type Held = { readonly entity: number; readonly nextAskBlock?: number; readonly askedAtMs?: number };
 
-onEveryEngine('held events that are due', (store) => {
+onSuiteEngine('held events that are due', (store) => {
   const entityIdOf = (networkId: number, entity: number) => `held_${networkId}_${String(entity).padStart(6, '0')}`;
 
   /** A network with these events that wait for a transaction. Their ids are their places in the list. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
 import { SQLITE_ONLY } from '../../support/requirements.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 /** The same store, with the plans of all that its transactions read. */
 function explained(db: Database, plans: string[]): Database {
@@ -30,7 +30,7 @@ function explained(db: Database, plans: string[]): Database {
   });
 }
 
-onEveryEngine('the lease of a network', (store) => {
+onSuiteEngine('the lease of a network', (store) => {
   // PostgreSQL plans by what it has counted, and rightly reads a table of a few rows.
   const onSqlite = test.skipIf(store.engine !== 'sqlite');
 

@@ -7,12 +7,12 @@ import { at, newPaidNetwork, PAYER, SHOP, USDC } from '../../support/chain/paid-
 import { CONFIRMED } from '../../support/chain/steps.ts';
 import { accept, newEvent } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register, setFinality } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
 
-onEveryEngine('payments', (store) => {
+onSuiteEngine('payments', (store) => {
   async function setUp() {
     const entityId = await newEntity(store.db);
     const network = newPaidNetwork(store.db, entityId);

@@ -8,7 +8,7 @@ import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { stepNext } from '../../../src/store/tasks/run.ts';
 import { acceptMany, addReceiver, LATE_ON_1, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
 import { onlyOn } from '../../support/only-on.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
 const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
@@ -43,7 +43,7 @@ async function measure<Value>(
   });
 }
 
-onEveryEngine('with statistics that say empty', (store) => {
+onSuiteEngine('with statistics that say empty', (store) => {
   const onPostgres = onlyOn('postgres', store);
   /** As in a service whose queue was empty when it was analysed. */
   async function forgetStatistics(db: Database): Promise<void> {
@@ -95,7 +95,7 @@ onEveryEngine('with statistics that say empty', (store) => {
   });
 });
 
-onEveryEngine('with statistics from before many webhooks were registered', (store) => {
+onSuiteEngine('with statistics from before many webhooks were registered', (store) => {
   const onPostgres = onlyOn('postgres', store);
 
   onPostgres('the rest of a large event reads its own webhooks, however many others the entity has', async () => {

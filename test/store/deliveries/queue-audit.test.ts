@@ -18,7 +18,7 @@ import {
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
 import { POSTGRES_ONLY } from '../../support/requirements.ts';
 import { recordStatements } from '../../support/statements.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const HOUR_MS = 3_600_000;
 const TWO_MINUTES_MS = 120_000;
@@ -47,7 +47,7 @@ async function change(db: Database, table: string, entityId: string, columns: st
   await db.transaction((queries) => queries.run(`update ${table} set ${columns} where entity_id = $1`, key));
 }
 
-onEveryEngine('the audit of the queue', (store) => {
+onSuiteEngine('the audit of the queue', (store) => {
   async function overdue(count = 1) {
     await forgetDeliveries(store.db);
     const { entityId, webhookId } = await newReceiver(store.db);

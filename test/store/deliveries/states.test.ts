@@ -26,13 +26,13 @@ import {
   statuses,
 } from '../../support/deliveries.ts';
 import { endpointNoOf } from '../../support/endpoints.ts';
-import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 
 const LIST = { page: 1, limit: 25, sortBy: 'dateCreated', sortDir: 'desc' } as const;
 const NEW_HOME = 'https://new-home.example.com/hook';
 
-onEveryEngine('what waits', (store) => {
+onSuiteEngine('what waits', (store) => {
   const auditActions = async (entityId: string) =>
     (
       await store.db.all<{ action: string }>('select action from audit where entity_id = $1 order by id', [entityId])
@@ -165,7 +165,7 @@ onEveryEngine('what waits', (store) => {
   }
 });
 
-onEveryEngine('a delivery in flight', (store) => {
+onSuiteEngine('a delivery in flight', (store) => {
   async function claimedOne() {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 1);
@@ -217,7 +217,7 @@ onEveryEngine('a delivery in flight', (store) => {
   });
 });
 
-onEveryEngine('the task after a deletion', (store) => {
+onSuiteEngine('the task after a deletion', (store) => {
   const queued = (entityId: string) =>
     store.db.all('select id from queue where entity_id = $1', [entityKey(store.db.dialect, entityId)]);
 
@@ -333,7 +333,7 @@ async function sweepAll(db: Database): Promise<void> {
   await runTasks(db);
 }
 
-onEveryEngine('since when a webhook fails', (store) => {
+onSuiteEngine('since when a webhook fails', (store) => {
   test('is noted at the first failure, kept by the next, and forgotten after a success', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const { created_seq } = (await store.db.get<{ created_seq: SqlInteger }>(

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { SqlInteger } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { ID_DIGITS, takeNumbers, type Unnumbered } from '../../../src/store/endpoints/sequences.ts';
-import { onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 let made = 0;
@@ -19,7 +19,7 @@ async function take({ db }: TestStore, entityId: string, endpointNos: readonly n
   return deliveries;
 }
 
-onEveryEngine('the numbers of endpoints', (store) => {
+onSuiteEngine('the numbers of endpoints', (store) => {
   test('count up from 1 for each endpoint, in the order of the deliveries', async () => {
     const entityId = await newEntity(store.db);
     const other = await newEntity(store.db);

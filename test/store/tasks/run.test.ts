@@ -3,10 +3,10 @@ import type { Database, SqlUuid } from '../../../src/store/database/database.ts'
 import { entityKey, hashKey, readInteger } from '../../../src/store/database/sql.ts';
 import { findDueEntities, stepNext } from '../../../src/store/tasks/run.ts';
 import { ENDED, type NewTask, startTask, taskColumns } from '../../../src/store/tasks/tasks.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 
-onEveryEngine('tasks', (store) => {
+onSuiteEngine('tasks', (store) => {
   const keyOf = (name: string) => entityKey(store.db.dialect, name);
   const subjectOf = (name: string) => hashKey(store.db.dialect, name);
   const start = (...tasks: (Partial<NewTask> & { readonly entityId: string; readonly subject: SqlUuid })[]) =>

@@ -7,7 +7,7 @@ import { revokeApiKey } from '../../../src/store/tenants/api-keys.ts';
 import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { createTenant, TEST_CHANGE } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { register } from '../../support/webhooks.ts';
 
 function targetOf({ url }: TestStore): DatabaseTarget {
@@ -16,7 +16,7 @@ function targetOf({ url }: TestStore): DatabaseTarget {
   return target;
 }
 
-onEveryEngine('lookups of keys', (store) => {
+onSuiteEngine('lookups of keys', (store) => {
   /** A lookup over keys named by their hash, with the revision of each holder; records the parameters of every query. */
   function recorded(revisions: Record<string, number>) {
     const queried: (readonly SqlValue[])[] = [];

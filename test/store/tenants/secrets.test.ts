@@ -5,14 +5,14 @@ import { listSecrets, rekeySecrets, rotateSecret } from '../../../src/store/tena
 import { checkSecretsOpen } from '../../../src/store/tenants/signing-keys.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { NOW_S, newEntity } from '../../support/webhooks.ts';
 
 const HOUR_S = 3_600;
 const NEW_BOX = new SecretBox(new Uint8Array(32).fill(9));
 const at = (nowS: number) => ({ actor: 'test', nowS });
 
-onEveryEngine('signing secrets', (store) => {
+onSuiteEngine('signing secrets', (store) => {
   test('a rotation never extends the life of an older secret', async () => {
     const entityId = await newEntity(store.db);
     await rotateSecret(store.db, TEST_BOX, entityId, 1, at(NOW_S));

@@ -4,14 +4,14 @@ import { listSecrets, readSigningMaterial, rekeySecrets } from '../../../src/sto
 import { readPublicKeys, rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { NOW_S, newEntity } from '../../support/webhooks.ts';
 
 const HOUR_S = 3_600;
 const NEW_BOX = new SecretBox(new Uint8Array(32).fill(9));
 const at = (nowS: number) => ({ actor: 'test', nowS });
 
-onEveryEngine('signing keys', (store) => {
+onSuiteEngine('signing keys', (store) => {
   const idsAt = async (entityId: string, nowS: number) =>
     (await readPublicKeys(store.db, entityId, nowS)).map(({ keyId }) => keyId);
   const rotate = (entityId: string, overlapHours: number, nowS = NOW_S, box = TEST_BOX) =>

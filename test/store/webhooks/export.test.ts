@@ -3,10 +3,10 @@ import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { walkExport } from '../../../src/store/webhooks/export.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { HOOK, LATE_ON_1 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
-onEveryEngine('an export of webhooks', (store) => {
+onSuiteEngine('an export of webhooks', (store) => {
   test('leaves out one that is deleted meanwhile, whose options are not known any more', async () => {
     const entityId = await newEntity(store.db);
     const { webhooks } = await register(store.db, entityId, HOOK, [LATE_ON_1, { ...LATE_ON_1, networkId: 2 }]);

@@ -6,14 +6,14 @@ import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { accept, newEvent } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { listQuery, NOW_S, newEntity, register, seedWebhooks, wrongCounters } from '../../support/webhooks.ts';
 
 const URL_A = 'https://example.com/a';
 const LATE_ON_1 = { networkId: 1, event: 'LatePayment' };
 const LATE_ON_10 = { networkId: 10, event: 'LatePayment' };
 
-onEveryEngine('a registration', (store) => {
+onSuiteEngine('a registration', (store) => {
   let entityId: string;
   const list = (given = {}) => listWebhooks(store.db, entityId, listQuery(given));
 

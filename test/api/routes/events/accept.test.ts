@@ -4,7 +4,7 @@ import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { type CallOptions, call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { acceptMany, addReceiver, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
 const BATCH = `${EVENTS}/batch`;
@@ -30,7 +30,7 @@ async function countEvents(store: TestStore, { entityId }: Tenant): Promise<numb
   return (await storedBodies(store, entityId)).length;
 }
 
-onEveryEngine('POST /events', (store) => {
+onSuiteEngine('POST /events', (store) => {
   test('answers 202 with the id and how many webhooks matched, once all is stored', async () => {
     const tenant = await createTenant(store.db);
     for (const host of ['a', 'b']) await addReceiver(store.db, tenant.entityId, `https://${host}.example.com/`);
@@ -292,7 +292,7 @@ onEveryEngine('POST /events', (store) => {
   });
 });
 
-onEveryEngine('POST /events/batch', (store) => {
+onSuiteEngine('POST /events/batch', (store) => {
   type Result = {
     status: number;
     eventId: string | null;

@@ -3,7 +3,7 @@ import type { App } from '../../../../src/api/app.ts';
 import { WEBHOOK_FIELDS, type WebhookList } from '../../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { withAndWithoutSettings } from '../../../support/every-setting.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const NOW_S = 1_763_168_400;
 const PATHS = ['b', 'A', 'a', 'C'];
@@ -141,7 +141,7 @@ withAndWithoutSettings('the list operation', (store, useSettings) => {
   });
 });
 
-onEveryEngine('the registration', (store) => {
+onSuiteEngine('the registration', (store) => {
   const postUrl = 'https://example.com/hook';
   let app: App;
   let tenant: Tenant;

@@ -15,14 +15,14 @@ import {
   statuses,
 } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { runTasks } from '../../../support/tasks.ts';
 
 const RETRY: NextState = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
 const FAILED: NextState = { status: 'failed', steps: 1, delayMs: null, suspend: null };
 const DELIVERED: NextState = { status: 'delivered', steps: 1, delayMs: null, suspend: null };
 
-onEveryEngine('the counters of deliveries', (store) => {
+onSuiteEngine('the counters of deliveries', (store) => {
   /** Claims what is due, and records these attempts of it in order. */
   async function attempt(entityId: string, ...ends: readonly NextState[]): Promise<string[]> {
     const claimed = await claim(store.db, entityId, ends.length);

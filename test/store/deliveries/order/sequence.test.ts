@@ -17,11 +17,11 @@ import {
 } from '../../../support/deliveries.ts';
 import { attemptThat, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { runTasks } from '../../../support/tasks.ts';
 import { newEntity, seedWebhooks } from '../../../support/webhooks.ts';
 
-onEveryEngine('the sequence of an endpoint', (store) => {
+onSuiteEngine('the sequence of an endpoint', (store) => {
   const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
   test('numbers the deliveries of each endpoint in the order of acceptance', async () => {
