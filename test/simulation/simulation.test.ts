@@ -7,17 +7,17 @@ async function simulate(seed: number) {
   return run;
 }
 
-const hashes = new Map<number, string | undefined>();
+let hash: string | undefined;
 
-test.each([17, 14])('seed %d breaks no law', async (seed) => {
-  const run = await simulate(seed);
-  expect(run).toMatchObject({ seed, violations: [] });
+/** `simulation.long.test.ts` has more seeds. */
+test('seed 17 breaks no law', async () => {
+  const run = await simulate(17);
+  expect(run).toMatchObject({ seed: 17, violations: [] });
   for (const law of ['L1', 'L2', 'L4', 'L7', 'L9', 'L12', 'L15']) expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
-  hashes.set(seed, run?.hash);
+  hash = run?.hash;
 });
 
-test('a seed gives the same run in a new process, and another seed gives another', async () => {
-  const again = await simulate(17);
-  expect(again?.hash).toBe(hashes.get(17));
-  expect(again?.hash).not.toBe(hashes.get(14));
+test('a seed gives the same run in a new process', async () => {
+  expect(hash).toBeDefined();
+  expect((await simulate(17))?.hash).toBe(hash);
 });

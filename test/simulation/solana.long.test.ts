@@ -4,6 +4,26 @@ import { problemsOf } from './problems.ts';
 
 const LONGEST_MS = 1_800_000;
 
+async function simulateShortly(seed: number) {
+  const [run] = await simulate('--network', 'solana', '--seed', String(seed), '--operations', '25');
+  return run;
+}
+
+const hashes = new Map<number, string | undefined>();
+
+test.each([4, 6])('seed %d breaks no law on Solana within 25 operations', async (seed) => {
+  const run = await simulateShortly(seed);
+  expect(run).toMatchObject({ seed, violations: [], unexpected: [] });
+  for (const law of ['L1', 'L2', 'L4', 'L5', 'L6', 'L7', 'L9', 'L12'])
+    expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
+  hashes.set(seed, run?.hash);
+});
+
+test('a seed of Solana gives the same run in a new process', async () => {
+  expect((await simulateShortly(4))?.hash).toBe(hashes.get(4));
+  expect(hashes.get(4)).not.toBe(hashes.get(6));
+});
+
 test(
   '50 seeds break no law on Solana, and lose, bring back and retract payments',
   async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { simulate as runCommand } from './command.ts';
+import { simulate } from './command.ts';
 import { type Network, nodesOf } from './fleet/network.ts';
 import type { Provider } from './fleet/provider.ts';
 import { SolanaNetwork } from './fleet/solana/network.ts';
@@ -13,24 +13,12 @@ import { world } from './world/world.ts';
 
 const { actions, nodeActions } = TABLES.solana;
 
-async function simulate(seed: number) {
-  const [run] = await runCommand('--network', 'solana', '--seed', String(seed), '--operations', '25');
-  return run;
-}
-
-const hashes = new Map<number, string | undefined>();
-
-test.each([4, 6])('seed %d breaks no law on Solana', async (seed) => {
-  const run = await simulate(seed);
-  expect(run).toMatchObject({ seed, violations: [], unexpected: [] });
+/** `solana.long.test.ts` has more seeds. */
+test('seed 4 breaks no law on Solana', async () => {
+  const [run] = await simulate('--network', 'solana', '--seed', '4', '--operations', '25');
+  expect(run).toMatchObject({ seed: 4, violations: [], unexpected: [] });
   for (const law of ['L1', 'L2', 'L4', 'L5', 'L6', 'L7', 'L9', 'L12'])
     expect(run?.checked[law] ?? 0).toBeGreaterThan(0);
-  hashes.set(seed, run?.hash);
-});
-
-test('a seed of Solana gives the same run in a new process', async () => {
-  expect((await simulate(4))?.hash).toBe(hashes.get(4));
-  expect(hashes.get(4)).not.toBe(hashes.get(6));
 });
 
 test('Solana has every operation except those of invoices, and each is drawn', () => {

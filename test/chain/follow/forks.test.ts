@@ -22,7 +22,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
     finalityDepth: 16,
   },
 };
-const SEEDS = [1, 2, 3, 4, 5].slice(0, suiteRuns(2, 5));
+const SEEDS = [1, 2, 3, 4, 5].slice(0, suiteRuns(1, 5));
 const FORKS = suiteRuns(50, 500);
 const [FIRST] = Object.values(NETWORKS);
 
@@ -46,7 +46,7 @@ describe.each(Object.entries(NETWORKS))('with %s', (_, network) => {
 test('a follower that trusts the logs of a response alone fails this property', async () => {
   let mistakes = 0;
   let falseRetractions = 0;
-  for (const seed of [1, 2, 3]) {
+  for (const seed of [1, 2, 3].slice(0, suiteRuns(1, 3))) {
     const trial = new ForkTrial({ nodes: [{ omission }], seed, forks: 100 });
     trial.followed.follower = new NaiveFollower(trial.followed.store, trial.followed.nodes);
     await trial.run();
@@ -69,13 +69,4 @@ test('a fact whose identity has the block in it fails this property', async () =
   const trial = new ForkTrial({ ...(FIRST ?? { nodes: [{}] }), decoder: byBlock, seed: 1, forks: 100 });
   await trial.run();
   expect(trial.falseRetractions).toBeGreaterThan(100);
-});
-
-test('case 7: a node that leaves half of the logs out of 30 % of its responses, 1,500 blocks and 100 forks', async () => {
-  const trial = new ForkTrial({ nodes: [{ omission }], seed: 7, forks: 100, blocksBetween: 12 });
-  await trial.run();
-  expect(trial.chain.head).toBeGreaterThan(1_300);
-  expect(trial.followed.results.reduce((sum, { omissions }) => sum + omissions, 0)).toBeGreaterThan(1_000);
-  expect(trial.followed.mistakes()).toEqual([]);
-  expect(trial.falseRetractions).toBe(0);
 });
