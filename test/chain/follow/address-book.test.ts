@@ -162,7 +162,7 @@ async function newTrial(db: Database, { seed, finalized, forks, registrations }:
   return { chain, run, stored, isTaken, registered: () => added.length };
 }
 
-const REGISTRATIONS = Number(process.env.CHAIN_REGISTRATIONS ?? suiteRuns(30, 100));
+const REGISTRATIONS = Number(process.env.CHAIN_REGISTRATIONS ?? suiteRuns(15, 100));
 
 onSuiteEngine('an address book that changes during polls', (store) => {
   test.each([
@@ -172,7 +172,7 @@ onSuiteEngine('an address book that changes during polls', (store) => {
   ])('misses no payment with two instances, on a network that is %s', async (_, finalized, forks) => {
     let registered = 0;
     for (let seed = 1; registered < REGISTRATIONS; seed++) {
-      const trial = await newTrial(store.db, { seed, finalized, forks, registrations: suiteRuns(30, 100) });
+      const trial = await newTrial(store.db, { seed, finalized, forks, registrations: suiteRuns(15, 100) });
       await trial.run();
       registered += trial.registered();
       const stored = await trial.stored();

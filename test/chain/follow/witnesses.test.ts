@@ -21,7 +21,7 @@ const SEEDS = Array.from({ length: suiteRuns(1, 3) }, (_, index) => index + 1);
 const some = (cases: readonly WitnessCase[], short: number) =>
   cases.filter((_, index) => index % suiteRuns(short, 1) === 0).map((one) => [one.name, one] as const);
 
-test.each([...some(LONE, 2), ...some(FIRST, 4), ...some(PAIRS_OF_THREE, 18), ...some(PAIRS_OF_FIVE, 18)])(
+test.each([...some(LONE, 3), ...some(FIRST, 8), ...some(PAIRS_OF_THREE, 36), ...some(PAIRS_OF_FIVE, 36)])(
   'of %s make nothing false, leave nothing out and miss no alert',
   async (_, one) => {
     for (const seed of SEEDS) expect((await tryCase(one, seed, suiteRuns(40, 80))).mistakes).toEqual([]);

@@ -72,7 +72,7 @@ describe.each(PATHS)('beside hanging destinations, deliveries %s', (path) => {
     [5_000, 1],
     [5_000, 100],
   ];
-  test.each(crowds.slice(0, suiteRuns(2, 7)))(
+  test.each(crowds.slice(0, suiteRuns(1, 7)))(
     'are as fast as alone: %d destinations of %d entities',
     (hanging = 0, entities = 0) => {
       const simulation = new Simulation(SLOTS);
