@@ -24,6 +24,18 @@ describe('a SQLite store', () => {
     rmSync(folder, { recursive: true });
   });
 
+  test('gives its readers a smaller page cache than its writer', async () => {
+    const size = 'select cache_size from pragma_cache_size';
+    const writers = await db.transaction((queries) => queries.get(size));
+    const readers = [
+      await db.get(size),
+      await db.snapshot((queries) => queries.get(size)),
+      await db.longReads.get(size),
+    ];
+    expect(writers).toEqual({ cache_size: -16_000 });
+    expect(readers).toEqual(Array(3).fill({ cache_size: -2_000 }));
+  });
+
   test('creates its folder for its owner only', () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
