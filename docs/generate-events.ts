@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import { FAILING_ALERT, RECOVERED_ALERT } from '../src/contract/endpoints/alerts.ts';
+import { FAILING_ALERT, RECOVERED_ALERT, SUSPENDED_NOTICE } from '../src/contract/endpoints/alerts.ts';
 import { documentedSample, OWN_SAMPLES } from '../src/contract/events/documented-samples.ts';
 import { EVENT_MEANINGS, RETRACTION_MEANING } from '../src/contract/events/samples.ts';
-import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
 import { caip2 } from '../src/domain/chain/families/families.ts';
 import { EVENT_KINDS, type EventKind, RETRACTION } from '../src/domain/event-kinds.ts';
 

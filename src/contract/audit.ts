@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { OPERATOR } from '../domain/keys/api-keys.ts';
 import { exactText, oneOf, pagingFields, unixSeconds } from './list-query.ts';
 
 /** Every kind of change that is recorded. A bulk change is one entry. */
@@ -32,9 +31,6 @@ export const AUDIT_ACTIONS = [
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The actor of a change that was not made with an API key. */
-export const ACTORS = { commandLine: 'cli', operator: OPERATOR, paybell: 'paybell' } as const;
-
 const exampleEntry = {
   auditId: 'aud_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
   actor: 'key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
@@ -45,8 +41,7 @@ const exampleEntry = {
   dateCreated: 1763168400,
 };
 
-export const auditFieldsSchema = z.record(z.string(), z.unknown());
-const fields = auditFieldsSchema.nullable();
+const fields = z.record(z.string(), z.unknown()).nullable();
 
 export const auditEntrySchema = z
   .strictObject({

@@ -6,7 +6,6 @@ import { networkIdRule } from './values.ts';
 
 /** The request body is the payload itself. Paybell reads only these fields of it. */
 
-export const MAX_EVENT_BYTES = 256 * 1024;
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 export const MAX_BATCH_EVENTS = 1_000;
 

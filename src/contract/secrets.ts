@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { formatOf, SECRET_FORMATS, secretRuleBroken } from '../domain/secret-forms.ts';
-import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../domain/secret-overlap.ts';
-
-/** A receiver has to try each of them, so there are never many. */
-export const MAX_SECRETS_IN_FORCE = 5;
+import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS, MAX_SECRETS_IN_FORCE } from '../domain/secret-overlap.ts';
 
 export const signingSecretSchema = z
   .strictObject({

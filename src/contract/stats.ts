@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import { ENDPOINT_STATES } from '../domain/endpoints/settings.ts';
-import { INTERVAL_S, STATS_INTERVALS, type StatsInterval, type StatsRange, wholeHours } from '../domain/stats.ts';
+import {
+  INTERVAL_S,
+  MAX_DESTINATIONS_SHOWN,
+  STATS_INTERVALS,
+  type StatsInterval,
+  type StatsRange,
+  wholeHours,
+} from '../domain/stats.ts';
 import { exactText, oneOfOr, unixSeconds } from './list-query.ts';
 import type { InputError } from './problems.ts';
 
 /** By default an hour of minutes, a day of hours or a month of days. */
 const DEFAULT_INTERVALS: Readonly<Record<StatsInterval, number>> = { minute: 60, hour: 24, day: 30 };
 const MAX_INTERVALS = 1_440;
-export const MAX_DESTINATIONS_SHOWN = 100;
 
 const DESTINATION_ORDERS = ['traffic', 'failures'] as const;
 export type DestinationOrder = (typeof DESTINATION_ORDERS)[number];

@@ -66,6 +66,3 @@ export function noticeUrlUpdateSchema(rules: Pick<RegistrationRules, 'allowInsec
     )
     .meta({ id: 'NoticeUrlUpdate' });
 }
-
-/** The event kind of the alert. */
-export const SUSPENDED_NOTICE = 'webhook.suspended';

@@ -14,6 +14,7 @@ import {
   wholeNumbers,
 } from './list-query.ts';
 import { networkIdRule } from './values.ts';
+import { MAX_WEBHOOKS_PER_REQUEST } from './webhooks/limits.ts';
 import {
   finalOnly,
   type NewWebhookOptions,
@@ -21,12 +22,6 @@ import {
   type WebhookOptionsChange,
   webhookOptionsChangeSchema,
 } from './webhooks/options.ts';
-
-/** More than this in one request would hold the lock of the entity for too long. */
-export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
-
-/** The most webhooks for one network and event, and so the most deliveries of one event. */
-export const MAX_WEBHOOKS_PER_CELL = 10_000;
 
 const exampleWebhook = {
   webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
@@ -54,9 +49,6 @@ export const webhookSchema = z
   });
 
 export type Webhook = z.output<typeof webhookSchema>;
-
-/** In the order in which responses and files have them. */
-export const WEBHOOK_FIELDS = webhookSchema.keyof().options;
 
 export const webhookListSchema = z
   .strictObject({

@@ -107,3 +107,6 @@ function percentile(buckets: readonly (readonly [number, number])[], total: numb
   }
   return null;
 }
+
+/** The destinations of an entity that one response shows. */
+export const MAX_DESTINATIONS_SHOWN = 100;

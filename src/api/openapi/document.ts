@@ -2,7 +2,8 @@ import { OpenAPIRegistry, OpenApiGeneratorV31 } from '@asteasolutions/zod-to-ope
 import type { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
 import { version } from '../../version.ts';
-import { PROBLEM_TYPE, problemExample, problemSchema } from '../http/problem-response.ts';
+import { PROBLEM_TYPE, problemExample } from '../http/problem-response.ts';
+import { problemSchema } from '../http/problem-schema.ts';
 import type { Operation, Tag } from '../operation.ts';
 import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
 import { OUTGOING_TAG, type OutgoingSettings, outgoingRequests, SENT_HEADERS } from './outgoing-requests.ts';

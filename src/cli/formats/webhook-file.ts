@@ -1,6 +1,6 @@
 import { parseBody } from '../../contract/parse-input.ts';
 import type { ImportedEndpoint, importedEndpointSchema, importedWebhookSchema } from '../../contract/webhook-import.ts';
-import { WEBHOOK_FIELDS } from '../../contract/webhooks.ts';
+import { WEBHOOK_FIELDS } from '../../contract/webhooks/fields.ts';
 import type { ImportedWebhook } from '../../domain/webhook-import.ts';
 import type { ExportedEndpoint } from '../../store/endpoints/transfer.ts';
 import type { ExportedWebhook } from '../../store/webhooks/export.ts';

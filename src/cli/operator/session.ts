@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { commandTarget, type DatabaseTarget } from '../../config/database-target.ts';
 import type { Config } from '../../config.ts';
-import { ACTORS } from '../../contract/audit.ts';
+import { ACTORS } from '../../domain/keys/actors.ts';
 import type { Database } from '../../store/database/database.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Change } from '../../store/tenants/audit.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { eventListQuerySchema } from '../../contract/events/accepted-event.ts';
 import { sampleEvent } from '../../contract/events/samples.ts';
-import { MAX_EVENT_BYTES } from '../../contract/events.ts';
+import { MAX_EVENT_BYTES } from '../../contract/events/size.ts';
 import { exactText, wholeNumber } from '../../contract/list-query.ts';
 import { summaryOf } from '../../domain/chain/payload-summary.ts';
 import { showCount } from '../../domain/errors.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_DELIVERIES_SHOWN, MAX_FACT_EVENTS_SHOWN, MAX_HISTORY_SHOWN } from '../../domain/chain/facts.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { deliverySchema } from '../deliveries.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
@@ -7,11 +8,6 @@ import { count, date } from '../values.ts';
 /** Facts: payments and agreements in transactions, with their state. */
 
 const FACT_STATES = ['waiting', 'seen', 'lost', 'retracted', 'final'] as const;
-
-/** A fact that a network undoes over and over has more: the newest are shown. */
-export const MAX_HISTORY_SHOWN = 100;
-export const MAX_FACT_EVENTS_SHOWN = 50;
-export const MAX_DELIVERIES_SHOWN = 100;
 
 const state = z.enum(FACT_STATES).meta({
   description:

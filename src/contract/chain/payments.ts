@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { MAX_FACT_EVENTS_SHOWN } from '../../domain/chain/facts.ts';
 import { MAX_WEBHOOKS_SHOWN } from '../../domain/chain/payments.ts';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { isPlainDecimal } from '../../domain/payload-filter/decimal.ts';
 import { exactText, oneOf, pagingFields, textOf, unixSeconds, wholeNumber } from '../list-query.ts';
 import { count, date } from '../values.ts';
-import { factEventSchema, MAX_FACT_EVENTS_SHOWN } from './facts.ts';
+import { factEventSchema } from './facts.ts';
 
 /** Payments: transfers that a network reported, or that a sender announced by their transaction. */
 

@@ -9,8 +9,9 @@ import {
   MAX_HEADERS_BYTES,
 } from '../../domain/endpoints/request-headers.ts';
 import { ENDPOINT_STATES, ORDERINGS, SECRET_SOURCES } from '../../domain/endpoints/settings.ts';
+import { MAX_SECRETS_IN_FORCE } from '../../domain/secret-overlap.ts';
 import { exactText, oneOf, pagingFields } from '../list-query.ts';
-import { MAX_SECRETS_IN_FORCE, signingSecretSchema } from '../secrets.ts';
+import { signingSecretSchema } from '../secrets.ts';
 import { count } from '../values.ts';
 
 const MAX_ENDPOINT_NAME_LENGTH = 100;

@@ -1,6 +1,5 @@
 import { RETRACTION } from '../../domain/event-kinds.ts';
-import { FAILING_ALERT, RECOVERED_ALERT } from '../endpoints/alerts.ts';
-import { SUSPENDED_NOTICE } from '../webhook-health.ts';
+import { FAILING_ALERT, RECOVERED_ALERT, SUSPENDED_NOTICE } from '../endpoints/alerts.ts';
 import type { EndpointFailing, EndpointRecovered, EventRetracted, WebhookSuspended } from './payloads.ts';
 import { sampleEvent, sampleRetraction } from './samples.ts';
 

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../domain/chain/finality.ts';
 import { INVOICE_STATES } from '../../domain/chain/invoices/invoice-state.ts';
 import { type EventKind, RETRACTION } from '../../domain/event-kinds.ts';
-import { FAILING_ALERT, RECOVERED_ALERT } from '../endpoints/alerts.ts';
-import { SUSPENDED_NOTICE } from '../webhook-health.ts';
+import { FAILING_ALERT, RECOVERED_ALERT, SUSPENDED_NOTICE } from '../endpoints/alerts.ts';
 import { EVENT_MEANINGS, RETRACTION_MEANING } from './samples.ts';
 
 /**

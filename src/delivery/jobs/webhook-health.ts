@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import { ACTORS } from '../../contract/audit.ts';
 import { isOwnFailure, isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
+import { ACTORS } from '../../domain/keys/actors.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';

@@ -116,3 +116,8 @@ export type FactChange =
   | ({ readonly change: 'again'; readonly position: Position; readonly evidence?: Evidence } & FactKey)
   /** `seen`, with other votes. */
   | ({ readonly change: 'judged'; readonly evidence: Evidence } & FactKey);
+
+/** The changes of a fact that one response shows. A fact that a network undoes over and over has more: the newest are shown. */
+export const MAX_HISTORY_SHOWN = 100;
+export const MAX_FACT_EVENTS_SHOWN = 50;
+export const MAX_DELIVERIES_SHOWN = 100;

@@ -1,5 +1,5 @@
-import { MAX_HISTORY_SHOWN } from '../../contract/chain/facts.ts';
 import type { FactState } from '../../domain/chain/facts.ts';
+import { MAX_HISTORY_SHOWN } from '../../domain/chain/facts.ts';
 
 /**
  * Every state and every position that a fact had, oldest first, in a column of the fact: JSON objects joined by commas. An

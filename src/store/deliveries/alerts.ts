@@ -1,4 +1,4 @@
-import { SUSPENDED_NOTICE } from '../../contract/webhook-health.ts';
+import { SUSPENDED_NOTICE } from '../../contract/endpoints/alerts.ts';
 import type { SuspendReason } from '../../domain/attempt.ts';
 import { deliveryHex } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';

@@ -1,6 +1,6 @@
 import type { EndpointSecretList } from '../../contract/endpoints/endpoint.ts';
-import { MAX_SECRETS_IN_FORCE } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { MAX_SECRETS_IN_FORCE } from '../../domain/secret-overlap.ts';
 import { makeSecret } from '../../domain/signing.ts';
 import type { Dialect, Queries } from '../database/database.ts';
 import { entityKey, readInteger } from '../database/sql.ts';

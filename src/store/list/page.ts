@@ -1,4 +1,4 @@
-import { MAX_EVENT_BYTES } from '../../contract/events.ts';
+import { MAX_EVENT_BYTES } from '../../contract/events/size.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Queries, Reads, SqlValue } from '../database/database.ts';

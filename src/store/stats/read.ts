@@ -1,8 +1,9 @@
-import { type DestinationOrder, MAX_DESTINATIONS_SHOWN, type Stats } from '../../contract/stats.ts';
+import type { DestinationOrder, Stats } from '../../contract/stats.ts';
 import {
   figuresOf,
   INTERVAL_S,
   longestSums,
+  MAX_DESTINATIONS_SHOWN,
   SLOTS,
   type StatsRange,
   type Tally,

@@ -7,7 +7,6 @@ import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, entityKey, integer, uuid } from '../database/sql.ts';
 import { cancelStep } from '../deliveries/cancel.ts';
 import { supersedeStep } from '../deliveries/order/supersede-task.ts';
-import { redeliverStep } from '../deliveries/redeliver/bulk.ts';
 import { fanOutStep } from '../events/fan-out.ts';
 import type { EventTask } from '../events/fan-out-task.ts';
 import { retractStep } from '../events/retraction/retraction-task.ts';
@@ -22,7 +21,8 @@ const STEPS: Readonly<Record<TaskKind, Step>> = {
   supersede: supersedeStep,
   retract: ofEvent(retractStep),
   cancel: cancelStep,
-  redeliver: redeliverStep,
+  // With the schema of its filter, which a start would otherwise build.
+  redeliver: async (tools, task) => (await import('../deliveries/redeliver/bulk.ts')).redeliverStep(tools, task),
   alert: alertStep,
   end_session: endSessionStep,
   drop_book: dropBookStep,

@@ -1,4 +1,4 @@
-import { type ApiKey, type ApiKeyListQuery, apiKeySchema } from '../../contract/admin.ts';
+import type { ApiKey, ApiKeyListQuery } from '../../contract/admin.ts';
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/keys/api-keys.ts';
 import { type Database, longReadsOf, type Queries } from '../database/database.ts';
 import { Parameters } from '../database/sql.ts';
@@ -39,7 +39,19 @@ export async function createApiKey(
   return { keyId, apiKey };
 }
 
-export const SHOWN_KEY = apiKeyTable.pick(apiKeySchema.keyof().options);
+/** The fields of a key in the order in which responses have them. */
+export const SHOWN_KEY = apiKeyTable.pick([
+  'keyId',
+  'entityId',
+  'name',
+  'prefix',
+  'lastFour',
+  'permissions',
+  'dateCreated',
+  'dateExpires',
+  'dateRevoked',
+  'dateLastUsed',
+]);
 
 const KEY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
 

@@ -1,4 +1,4 @@
-import { type Entity, type EntityListQuery, entitySchema } from '../../contract/admin.ts';
+import type { Entity, EntityListQuery } from '../../contract/admin.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, text } from '../database/sql.ts';
 import { readPage } from '../list/page.ts';
@@ -18,7 +18,7 @@ export async function createEntity(queries: Queries, box: SecretBox, name: strin
   return { entityId, name, dateCreated: nowS };
 }
 
-const SHOWN_ENTITY = entityTable.pick(entitySchema.keyof().options);
+const SHOWN_ENTITY = entityTable.pick(['entityId', 'name', 'dateCreated']);
 
 const ENTITY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
 

@@ -1,5 +1,6 @@
-import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
+import type { SecretList, SigningSecret } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { MAX_SECRETS_IN_FORCE } from '../../domain/secret-overlap.ts';
 import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { type Column, Columns, integer, text } from '../database/sql.ts';

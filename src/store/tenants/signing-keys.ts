@@ -1,5 +1,6 @@
-import { MAX_SECRETS_IN_FORCE, type PublicKey, type PublicKeyList } from '../../contract/secrets.ts';
+import type { PublicKey, PublicKeyList } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { MAX_SECRETS_IN_FORCE } from '../../domain/secret-overlap.ts';
 import { keyIdOf, makeSigningKey, publicKeyOf } from '../../domain/signing.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { randomBytes } from '../new-id.ts';

@@ -1,4 +1,5 @@
-import { type AuditAction, auditFieldsSchema } from '../../contract/audit.ts';
+import { z } from 'zod';
+import type { AuditAction } from '../../contract/audit.ts';
 import { KEY_PREFIX, type Permission } from '../../domain/keys/api-keys.ts';
 import { constant, integer, json, list, nullable, text } from '../database/sql.ts';
 import { Table } from '../database/table.ts';
@@ -38,14 +39,16 @@ export const apiKeyTable = new Table('api_keys', {
   dateLastUsed: nullable(integer('last_used_at')),
 });
 
+const changedFields = z.record(z.string(), z.unknown());
+
 export const auditTable = new Table('audit', {
   entityId: text('entity_id'),
   auditId: text('id'),
   actor: text('actor'),
   action: text<AuditAction>('action'),
   target: text('target'),
-  before: nullable(json('before', auditFieldsSchema)),
-  after: nullable(json('after', auditFieldsSchema)),
+  before: nullable(json('before', changedFields)),
+  after: nullable(json('after', changedFields)),
   dateCreated: integer('created_at'),
 });
 

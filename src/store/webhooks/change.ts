@@ -1,5 +1,5 @@
+import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks/limits.ts';
 import type { Webhook, WebhookChanges, WebhookMatch } from '../../contract/webhooks.ts';
-import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { webhookFinalityText } from '../../domain/chain/finality-by-amount.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readNowMs } from '../database/clock.ts';

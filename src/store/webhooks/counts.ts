@@ -1,4 +1,5 @@
-import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
+import { MAX_WEBHOOKS_PER_CELL } from '../../contract/webhooks/limits.ts';
+import type { NetworkEvent } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Queries } from '../database/database.ts';
 import { chunks, type RowOf } from '../database/sql.ts';

@@ -1,4 +1,5 @@
-import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
+import { MAX_WEBHOOKS_PER_CELL } from '../../contract/webhooks/limits.ts';
+import type { NetworkEvent } from '../../contract/webhooks.ts';
 import { webhookFinalityOf, webhookFinalityText } from '../../domain/chain/finality-by-amount.ts';
 import {
   type AcceptedWebhook,

@@ -1,4 +1,5 @@
-import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
+import { WEBHOOK_FIELDS } from '../../contract/webhooks/fields.ts';
+import type { Webhook, WebhookList, WebhookListQuery } from '../../contract/webhooks.ts';
 import { type Database, type Dialect, longReadsOf, type Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
 import { readWindow, windowOf } from '../list/page.ts';

@@ -1,5 +1,6 @@
+import { WEBHOOK_FIELDS } from '../../contract/webhooks/fields.ts';
 import type { NewWebhookOptions } from '../../contract/webhooks/options.ts';
-import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings } from '../../contract/webhooks.ts';
+import type { NetworkEvent, Webhook, WebhookSettings } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { MAX_QUEUE_NO } from '../../domain/ids.ts';
 import type { Database, Queries } from '../database/database.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { type DeliveryDetail, MAX_ATTEMPTS_SHOWN } from '../../../src/contract/deliveries.ts';
-import { MAX_EVENT_BYTES } from '../../../src/contract/events.ts';
+import { MAX_EVENT_BYTES } from '../../../src/contract/events/size.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { recordChange } from '../../../src/store/tenants/audit.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { problemSchema } from '../../../src/api/http/problem-response.ts';
+import { problemSchema } from '../../../src/api/http/problem-schema.ts';
 import { PROBLEMS } from '../../../src/contract/problems.ts';
-import { WEBHOOK_FIELDS } from '../../../src/contract/webhooks.ts';
+import { WEBHOOK_FIELDS } from '../../../src/contract/webhooks/fields.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { version } from '../../../src/version.ts';
@@ -184,7 +184,7 @@ describe('the OpenAPI document', () => {
     const schema = resolve(list?.content?.['application/json']?.schema ?? {});
     expect(schema.required).toEqual(['totalResults', 'webhooks']);
     const webhook = resolve(schema.properties?.webhooks?.items ?? {});
-    expect(webhook.required).toEqual(WEBHOOK_FIELDS);
+    expect(webhook.required).toEqual([...WEBHOOK_FIELDS]);
     expect(webhook.additionalProperties).toBe(false);
   });
 

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { auditListQuerySchema } from '../../../src/contract/audit.ts';
-import { MAX_WEBHOOKS_PER_CELL, type Webhook } from '../../../src/contract/webhooks.ts';
+import { MAX_WEBHOOKS_PER_CELL } from '../../../src/contract/webhooks/limits.ts';
+import type { Webhook } from '../../../src/contract/webhooks.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';
 import { rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { walkWebhooks } from '../../../src/store/webhooks/export.ts';

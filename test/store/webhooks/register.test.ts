@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { MAX_WEBHOOKS_PER_CELL, MAX_WEBHOOKS_PER_REQUEST } from '../../../src/contract/webhooks.ts';
+import { MAX_WEBHOOKS_PER_CELL, MAX_WEBHOOKS_PER_REQUEST } from '../../../src/contract/webhooks/limits.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import { MAX_QUEUE_NO } from '../../../src/domain/ids.ts';
 import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { type Config, knownEvents } from '../../../config.ts';
+import { MAX_EVENT_BYTES } from '../../../contract/events/size.ts';
 import {
   acceptedSchema,
   batchResultsSchema,
   eventOptionsSchema,
   MAX_BATCH_BYTES,
   MAX_BATCH_EVENTS,
-  MAX_EVENT_BYTES,
   postedEventSchema,
   retractionSchema,
 } from '../../../contract/events.ts';

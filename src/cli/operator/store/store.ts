@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Paybell } from '../../../client/paybell.ts';
-import { ACTORS } from '../../../contract/audit.ts';
+import { ACTORS } from '../../../domain/keys/actors.ts';
 import { makeApiKey } from '../../../domain/keys/api-keys.ts';
 import { unnamedOperatorKey } from '../../../domain/keys/operator-keys.ts';
 import { createLogger } from '../../../log.ts';

@@ -1,13 +1,6 @@
-import {
-  type Fact,
-  type FactDetail,
-  type FactList,
-  type FactListQuery,
-  MAX_DELIVERIES_SHOWN,
-  MAX_FACT_EVENTS_SHOWN,
-  MAX_HISTORY_SHOWN,
-} from '../../../contract/chain/facts.ts';
+import type { Fact, FactDetail, FactList, FactListQuery } from '../../../contract/chain/facts.ts';
 import { isFactId } from '../../../domain/chain/fact-id.ts';
+import { MAX_DELIVERIES_SHOWN, MAX_FACT_EVENTS_SHOWN, MAX_HISTORY_SHOWN } from '../../../domain/chain/facts.ts';
 import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { type Database, longReadsOf, type Queries } from '../../database/database.ts';
 import { Columns, Parameters, type RowOf, seconds } from '../../database/sql.ts';

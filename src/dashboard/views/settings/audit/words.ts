@@ -1,4 +1,5 @@
-import type { ACTORS, AuditAction } from '../../../../contract/audit.ts';
+import type { AuditAction } from '../../../../contract/audit.ts';
+import type { ACTORS } from '../../../../domain/keys/actors.ts';
 
 /** Every kind of change in words. */
 export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
