@@ -6,7 +6,7 @@ import { notFoundPage, wantsPage } from './dashboard/not-found.ts';
 import { clientAddress } from './http/client-address.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './http/cross-origin.ts';
 import { asProblem, problemResponse } from './http/problem-response.ts';
-import { createRoutes, type Route, type Routes } from './routes.ts';
+import { type FoundRoute, Routes } from './routes.ts';
 
 /** Bun rejects URLs over about 16 KB without a body. This limit is lower, so that the client gets a problem. */
 const MAX_URL_LENGTH = 8_192;
@@ -21,7 +21,7 @@ export type App = {
   readonly fetch: (request: Request, server?: Connections) => Promise<Response>;
   /** For a method that no path accepts, whatever `request.method` says: 405, or 404 where there is no path. */
   readonly fetchUnknownMethod: App['fetch'];
-  /** The paths without a parameter. */
+  /** Paths without a parameter that requests often name. */
   readonly paths: readonly string[];
 };
 
@@ -33,7 +33,7 @@ export type Connections = {
 
 export function createApp(context: ApiContext): App {
   const { config } = context;
-  const routes = createRoutes(config);
+  const routes = new Routes(config);
   const origins = new Set(config.CORS_ORIGINS);
   const trustedProxies = config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
   const fetch = async (request: Request, server: Connections | undefined, method: string) => {
@@ -70,7 +70,7 @@ export function createApp(context: ApiContext): App {
   return {
     fetch: (request, server) => fetch(request, server, request.method),
     fetchUnknownMethod: (request, server) => fetch(request, server, UNKNOWN_METHOD),
-    paths: [...routes.exact.keys()],
+    paths: routes.paths,
   };
 }
 
@@ -109,17 +109,17 @@ function malformedHost(): Problem {
   });
 }
 
-function respond(
+async function respond(
   routes: Routes,
   origins: ReadonlySet<string>,
   context: ApiContext,
   state: RequestState,
   request: Request,
   method: string,
-): Response | Promise<Response> {
-  const exact = routes.exact.get(state.path);
+): Promise<Response> {
+  const exact = routes.findExact(state.path);
   const { route, id } =
-    exact === undefined ? findRoute(routes, state.path, context.config.PROCESSOR) : { route: exact, id: '' };
+    exact === undefined ? await findRoute(routes, state.path, context.config.PROCESSOR) : { route: exact, id: '' };
   state.route = route.path;
   const handler = route.handlers.get(method === 'HEAD' ? 'GET' : method);
   if (handler !== undefined) return handler(context, state, request, id);
@@ -128,45 +128,14 @@ function respond(
   throw new Problem('method_not_allowed', `This path accepts ${allow}.`, { headers: { allow } });
 }
 
-function findRoute(routes: Routes, path: string, processor: string): { route: Route; id: string } {
-  const found = findByPattern(routes, path);
+async function findRoute(routes: Routes, path: string, processor: string): Promise<FoundRoute> {
+  const found = await routes.find(path);
   if (found !== null) return found;
   // Corrects two mistakes of clients of another service: the name of the processor, and a slash at the end.
   const corrected = path.replace(/\/+$/, '').replace(/^\/api\/v1\/[^/]+\//, `/api/v1/${processor}/`);
-  const meant = findByPattern(routes, corrected)?.route.path;
+  const meant = (await routes.find(corrected))?.route.path;
   const advice = meant === undefined ? 'See /docs or /openapi.json for all paths.' : `Did you mean ${meant}?`;
   throw new Problem('not_found', `There is nothing at this path. ${advice}`);
-}
-
-function findByPattern({ exact, patterns }: Routes, path: string): { route: Route; id: string } | null {
-  const decoded = path.includes('%') ? decodePath(path) : path;
-  const route = exact.get(decoded);
-  if (route !== undefined) return { route, id: '' };
-  for (const { prefix, suffix, route } of patterns) {
-    if (!decoded.startsWith(prefix) || !decoded.endsWith(suffix)) continue;
-    const id = decoded.slice(prefix.length, decoded.length - suffix.length);
-    if (id !== '' && !id.includes('/')) return { route, id: decodeId(id) };
-  }
-  return null;
-}
-
-/** An encoded `/` stays encoded, so that it does not end the segment. */
-function decodePath(path: string): string {
-  try {
-    return decodeURI(path.replaceAll('%25', '%2525'));
-  } catch {
-    return path;
-  }
-}
-
-function decodeId(text: string): string {
-  try {
-    const id = decodeURIComponent(text);
-    // No id contains a NUL, and PostgreSQL does not accept one in a text: such an id is not found.
-    return id.includes('\0') ? '' : id;
-  } catch {
-    return text;
-  }
 }
 
 function respondWithProblem(error: unknown, state: RequestState, context: ApiContext, request: Request): Response {

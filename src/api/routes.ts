@@ -1,118 +1,155 @@
-import { type Config, operatorKeys, servesApi } from '../config.ts';
+import { type Config, servesApi } from '../config.ts';
 import { notFoundFiles } from './dashboard/not-found.ts';
 import { dashboardFiles } from './dashboard/route.ts';
 import { NO_SNIFF } from './http/responses.ts';
 import type { Handler, Operation } from './operation.ts';
-import { adminOperations } from './routes/admin.ts';
-import { auditOperations } from './routes/audit.ts';
-import { addressOperations } from './routes/chain/addresses.ts';
-import { chainOperations } from './routes/chain/chains.ts';
-import { factOperations } from './routes/chain/facts.ts';
-import { invoiceOperations } from './routes/chain/invoices.ts';
-import { paymentOperations } from './routes/chain/payments.ts';
-import { sourceOperations } from './routes/chain/sources.ts';
-import { deliveryOperations } from './routes/deliveries.ts';
+import { type OperationGroup, operationGroups, pathOf } from './operations.ts';
 import { docsFiles } from './routes/docs.ts';
-import { endpointOperations } from './routes/endpoints/endpoints.ts';
-import { feedOperations } from './routes/endpoints/feed.ts';
-import { eventOperations } from './routes/events/accept.ts';
-import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
-import { keySetOperations } from './routes/key-set.ts';
-import { listenOperations } from './routes/listen/listen-sessions.ts';
 import { metrics } from './routes/metrics.ts';
-import { reconciliationOperations } from './routes/reconciliation.ts';
-import { secretOperations } from './routes/secrets.ts';
-import { statsOperations } from './routes/stats.ts';
-import { entityOperations } from './routes/tenants/entity.ts';
-import { keyOperations } from './routes/tenants/keys.ts';
-import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
-import { webhookHealthOperations } from './routes/webhooks/health.ts';
-import { webhookOperations } from './routes/webhooks/list-and-register.ts';
-import { webhookOptionsOperations } from './routes/webhooks/options.ts';
-import { singleWebhookOperations } from './routes/webhooks/single.ts';
 
 /** One path with everything that it accepts. */
 export type Route = {
   /** With its parameter in braces. */
   readonly path: string;
   /** By method in upper case; GET also serves HEAD. */
-  readonly handlers: Map<string, Handler>;
+  readonly handlers: ReadonlyMap<string, Handler>;
   /** The value of the Allow header. */
   readonly allow: string;
 };
 
+export type FoundRoute = { readonly route: Route; readonly id: string };
+
 /** A path with a parameter: what precedes and what follows it. */
 type Pattern = { readonly prefix: string; readonly suffix: string; readonly route: Route };
 
-export type Routes = { readonly exact: ReadonlyMap<string, Route>; readonly patterns: readonly Pattern[] };
+type Table = { readonly exact: ReadonlyMap<string, Route>; readonly patterns: readonly Pattern[] };
 
 /**
  * All routes of this instance: paths by name, and the few that end in an id or have one in the middle. With Hono in
  * place of these two lookups, a list request took 12 to 20 % longer.
  */
-export function createRoutes(config: Config): Routes {
-  const routeOf = routing(config);
-  const handlers = new Map<string, Map<string, Handler>>();
-  const add = (method: string, path: string, handler: Handler) =>
-    handlers.set(path, (handlers.get(path) ?? new Map<string, Handler>()).set(method, handler));
-  for (const [path, handler] of Object.entries(openPaths(config))) {
-    add('GET', path, handler);
+export class Routes {
+  readonly #open: Table;
+  readonly #groups: readonly LoadedOnce[];
+  /** The paths without a parameter, of the groups that are loaded. */
+  readonly #exact: Map<string, Route>;
+
+  constructor(config: Config) {
+    this.#open = tableOf(
+      Object.entries(openPaths(config)).map(([path, handler]) => ({ path, method: 'GET', handler })),
+    );
+    this.#groups = operationGroups(config).map((group) => new LoadedOnce(config, group, this.#onLoad));
+    this.#exact = new Map(this.#open.exact);
   }
-  for (const operation of allOperations(config))
-    add(operation.method.toUpperCase(), routeOf(operation), operation.respond);
-  const routes = [...handlers].map(([path, byMethod]) => ({ path, handlers: byMethod, allow: allowOf(byMethod) }));
+
+  /** Paths without a parameter that requests often name. */
+  get paths(): string[] {
+    return [...this.#open.exact.keys(), ...this.#groups.map(({ path }) => path)];
+  }
+
+  /** At once, for a path without a parameter whose group is loaded. */
+  findExact(path: string): Route | undefined {
+    return this.#exact.get(path);
+  }
+
+  /** Loads the group that the path belongs to. */
+  async find(path: string): Promise<FoundRoute | null> {
+    const decoded = path.includes('%') ? decodePath(path) : path;
+    const group = this.#groups.find((one) => decoded === one.path || decoded.startsWith(`${one.path}/`));
+    return findIn(this.#open, decoded) ?? (group === undefined ? null : findIn(await group.table(), decoded));
+  }
+
+  readonly #onLoad = ({ exact }: Table) => {
+    for (const [path, route] of exact) this.#exact.set(path, route);
+  };
+}
+
+/** A group of operations that is loaded when it is first needed. */
+class LoadedOnce {
+  readonly path: string;
+  #table: Promise<Table> | null = null;
+
+  constructor(
+    private readonly config: Config,
+    private readonly group: OperationGroup,
+    private readonly onLoad: (table: Table) => void,
+  ) {
+    this.path = group.path;
+  }
+
+  table(): Promise<Table> {
+    this.#table ??= this.#load().catch((error: unknown) => {
+      // A later request loads it again instead of repeating an old failure.
+      this.#table = null;
+      throw error;
+    });
+    return this.#table;
+  }
+
+  async #load(): Promise<Table> {
+    const operations = await this.group.load();
+    const table = tableOf(
+      operations.map((operation) => {
+        const path = pathOf(this.config, operation);
+        return { path, method: operation.method.toUpperCase(), handler: operation.respond };
+      }),
+    );
+    this.onLoad(table);
+    return table;
+  }
+}
+
+type Entry = { readonly path: string; readonly method: string; readonly handler: Handler };
+
+function tableOf(entries: readonly Entry[]): Table {
+  const routes = [...Map.groupBy(entries, ({ path }) => path)].map(([path, ofPath]): Route => {
+    const handlers = new Map(ofPath.map(({ method, handler }) => [method, handler]));
+    return { path, handlers, allow: allowOf(handlers) };
+  });
   return {
     exact: new Map(routes.filter(({ path }) => !path.includes('{')).map((route) => [route.path, route])),
     patterns: routes.filter(({ path }) => path.includes('{')).map(toPattern),
   };
 }
 
-/** The path of an operation. */
-function routing({ PROCESSOR }: Config) {
-  return ({ permission, path }: Operation): string => {
-    if (permission === 'none') return path;
-    return permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${PROCESSOR}${path}`;
-  };
+function findIn({ exact, patterns }: Table, path: string): FoundRoute | null {
+  const route = exact.get(path);
+  if (route !== undefined) return { route, id: '' };
+  for (const { prefix, suffix, route } of patterns) {
+    if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+    const id = path.slice(prefix.length, path.length - suffix.length);
+    if (id !== '' && !id.includes('/')) return { route, id: decodeId(id) };
+  }
+  return null;
 }
 
-function allOperations(config: Config): Operation[] {
-  if (!servesApi(config)) return [];
-  return [
-    ...webhookOperations(config),
-    ...singleWebhookOperations(config),
-    ...webhookBulkOperations(config),
-    ...webhookOptionsOperations,
-    ...endpointOperations(config),
-    ...secretOperations,
-    ...keySetOperations,
-    ...webhookHealthOperations(config),
-    ...eventOperations(config),
-    ...acceptedEventOperations(config),
-    ...deliveryOperations(config),
-    ...feedOperations,
-    ...sourceOperations(config),
-    ...addressOperations,
-    ...paymentOperations,
-    ...invoiceOperations(),
-    ...factOperations,
-    ...reconciliationOperations(),
-    ...chainOperations,
-    ...listenOperations(config),
-    ...statsOperations,
-    ...entityOperations,
-    ...keyOperations,
-    ...auditOperations,
-    // Without a key of an operator these paths do not exist.
-    ...(operatorKeys(config).length === 0 ? [] : adminOperations),
-  ];
+/** An encoded `/` stays encoded, so that it does not end the segment. */
+function decodePath(path: string): string {
+  try {
+    return decodeURI(path.replaceAll('%25', '%2525'));
+  } catch {
+    return path;
+  }
 }
 
-/** The OpenAPI document. Loads its generator only when it is asked for: it would take a third of the time to start. */
+function decodeId(text: string): string {
+  try {
+    const id = decodeURIComponent(text);
+    // No id contains a NUL, and PostgreSQL does not accept one in a text: such an id is not found.
+    return id.includes('\0') ? '' : id;
+  } catch {
+    return text;
+  }
+}
+
+/** The OpenAPI document, with all operations. Loads its generator, which takes as long as the rest of a start. */
 export async function describeApi(config: Config): Promise<object> {
   const { openApiDocument } = await import('./openapi/document.ts');
+  const groups = await Promise.all(operationGroups(config).map((group) => group.load()));
   const { EXTRA_EVENTS: extraEvents, BODY_SIGNATURE_HEADER: bodySignatureHeader } = config;
-  return openApiDocument(routing(config), allOperations(config), { extraEvents, bodySignatureHeader });
+  const path = (operation: Operation) => pathOf(config, operation);
+  return openApiDocument(path, groups.flat(), { extraEvents, bodySignatureHeader });
 }
 
 /** The paths that need no API key. */

@@ -138,5 +138,8 @@ function found<Value>(value: Value | null, what: string): Value {
 
 export function deliveryOperations(config: Config): Operation[] {
   const events = sentEvents(config);
-  return [list(events), counts(events), read, redeliverOne, redeliverMany(events), readProgress];
+  return [list(events), counts(events), read, redeliverOne, redeliverMany(events)];
 }
+
+/** The progress of bulk redeliveries. */
+export const redeliveryOperations: readonly Operation[] = [readProgress];

@@ -1,15 +1,9 @@
 import type { Config } from '../../../config.ts';
 import { sampleEvent } from '../../../contract/events/samples.ts';
 import { Problem } from '../../../contract/problems.ts';
-import {
-  healthSchema,
-  noticeUrlSchema,
-  noticeUrlUpdateSchema,
-  testResponseSchema,
-} from '../../../contract/webhook-health.ts';
+import { healthSchema, testResponseSchema } from '../../../contract/webhook-health.ts';
 import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
-import { readNoticeUrl, setNoticeUrl } from '../../../store/deliveries/alerts.ts';
 import { newTestIds, recordTest } from '../../../store/deliveries/test-records.ts';
 import { findEndpointNo } from '../../../store/endpoints/read.ts';
 import { readWebhook } from '../../../store/webhooks/change.ts';
@@ -20,15 +14,9 @@ import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** Tests, health and resumption of a webhook, and the URL for alerts about suspended webhooks. */
+/** Tests, health and resumption of a webhook. */
 export function webhookHealthOperations(config: Config): Operation[] {
-  return [
-    test(config.DESTINATION_CONCURRENCY),
-    health,
-    resume,
-    readAlertUrl,
-    setAlertUrl({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }),
-  ];
+  return [test(config.DESTINATION_CONCURRENCY), health, resume];
 }
 
 /** Test requests bypass the queue and its limits, so they have a separate limit. */
@@ -104,39 +92,6 @@ const resume = operation({
     return json(200, webhook);
   },
 });
-
-const readAlertUrl = operation({
-  method: 'get',
-  path: '/webhooks/notice-url',
-  operationId: 'readNoticeUrl',
-  tag: 'Webhooks',
-  summary: 'Retrieve the alert URL',
-  permission: 'webhooks:read',
-  responses: taggedResponses(noticeUrlSchema),
-  handle: async ({ context, caller, request }) =>
-    cacheableJson(request, { noticeUrl: await readNoticeUrl(context.db, caller.entityId) }),
-});
-
-function setAlertUrl(rules: { allowInsecureTargets: boolean }): Operation {
-  return operation({
-    method: 'put',
-    path: '/webhooks/notice-url',
-    operationId: 'setNoticeUrl',
-    tag: 'Webhooks',
-    summary: 'Set the alert URL',
-    description:
-      'Sets the URL that receives alerts: `endpoint.failing` when all attempts to a URL have failed for an hour, and then ' +
-      'every day, `endpoint.recovered` when one succeeds again, and `webhook.suspended` when a webhook is suspended. Alerts ' +
-      'are signed and retried like all deliveries. Null turns them off.',
-    permission: 'webhooks:write',
-    body: noticeUrlUpdateSchema(rules),
-    responses: { 200: { description: 'Updated', schema: noticeUrlSchema } },
-    handle: async ({ context, caller, body }) => {
-      await setNoticeUrl(context.db, caller.entityId, body.noticeUrl, changeBy(context, caller));
-      return json(200, { noticeUrl: body.noticeUrl });
-    },
-  });
-}
 
 function absent(): Problem {
   return new Problem('not_found', 'There is no webhook with this id.');

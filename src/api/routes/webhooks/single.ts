@@ -1,15 +1,14 @@
-import { type Config, knownEvents, knownNetworks } from '../../../config.ts';
+import type { Config } from '../../../config.ts';
 import { Problem } from '../../../contract/problems.ts';
-import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
+import { type Webhook, webhookSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../../store/webhooks/change.ts';
-import { readCoverage } from '../../../store/webhooks/coverage.ts';
 import { changeBy } from '../../context.ts';
 import { allows, cacheableJson, etagOf, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** Operations on one webhook, and the coverage of networks and events. */
+/** Operations on one webhook. */
 export function singleWebhookOperations(config: Config): Operation[] {
-  return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, coverage(config)];
+  return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove];
 }
 
 const TAG = 'A hash of the body. Send it as `If-Match` to change the webhook only if it has not changed since.';
@@ -68,22 +67,6 @@ const remove = operation({
     return new Response(null, { status: 204 });
   },
 });
-
-function coverage(config: Config): Operation {
-  const known = { networks: knownNetworks(config), events: knownEvents(config) };
-  return operation({
-    method: 'get',
-    path: '/webhooks/coverage',
-    operationId: 'readCoverage',
-    tag: 'Webhooks',
-    summary: 'Retrieve the coverage',
-    description: 'Returns the number of webhooks for every network and event kind, to find the ones without any.',
-    permission: 'webhooks:read',
-    responses: taggedResponses(coverageSchema),
-    handle: async ({ context, caller, request }) =>
-      cacheableJson(request, await readCoverage(context.db, caller.entityId, known)),
-  });
-}
 
 /** The same for an id of another entity and for an unknown id. */
 function found(webhook: Webhook | null): Webhook {
