@@ -23,6 +23,8 @@ export type App = {
   readonly fetchUnknownMethod: App['fetch'];
   /** Paths without a parameter that requests often name. */
   readonly paths: readonly string[];
+  /** Loads the operations that no request has needed yet. */
+  readonly loadOperations: () => Promise<void>;
 };
 
 export type Connections = {
@@ -71,6 +73,7 @@ export function createApp(context: ApiContext): App {
     fetch: (request, server) => fetch(request, server, request.method),
     fetchUnknownMethod: (request, server) => fetch(request, server, UNKNOWN_METHOD),
     paths: routes.paths,
+    loadOperations: () => routes.loadAll(),
   };
 }
 

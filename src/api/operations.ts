@@ -2,8 +2,8 @@ import { type Config, operatorKeys, servesApi } from '../config.ts';
 import type { Operation } from './operation.ts';
 
 /**
- * The operations in groups. A group is loaded with the first request to its paths, because the modules of all operations, with
- * their schemas, took more than half of the time to start.
+ * The operations in groups. A group is loaded with the first request to its paths, or a second after the start. The modules of all
+ * operations, with their schemas, took more than half of the time to start.
  */
 
 type Load = (config: Config) => Promise<readonly Operation[]>;

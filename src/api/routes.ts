@@ -60,6 +60,14 @@ export class Routes {
     return findIn(this.#open, decoded) ?? (group === undefined ? null : findIn(await group.table(), decoded));
   }
 
+  /** Loads all groups, one after another, so that requests run in between. */
+  async loadAll(): Promise<void> {
+    for (const group of this.#groups) {
+      await group.table();
+      await Bun.sleep(0);
+    }
+  }
+
   readonly #onLoad = ({ exact }: Table) => {
     for (const [path, route] of exact) this.#exact.set(path, route);
   };

@@ -24,6 +24,9 @@ import { READINESS_GRACE_MS } from './stop-times.ts';
 
 const KEY_USAGE_INTERVAL_MS = 60_000;
 
+/** After a start. A request that comes earlier loads the operations that it needs. */
+const LOAD_OPERATIONS_AFTER_MS = 1_000;
+
 export type ServiceOptions = {
   /** Instead of ADMIN_KEY and ADMIN_KEYS. */
   readonly operators?: readonly OperatorKey[];
@@ -46,6 +49,7 @@ export function createApi(core: Core, delivery: Delivery | null, chain: Chain | 
   const { config, log, db, box, tools, metrics, counts, workers, tracer } = core;
   let isReady = true;
   let server: ListeningServer | null = null;
+  let loading: Timer | undefined;
   const { onWork, onDue, onTask } = wakersOf(delivery, new WorkNotifier(db, log));
   const keys = new KeyLookup(db, Date.now);
   const streams = new EventStreams((keyHash) => keys.find(keyHash), log);
@@ -93,11 +97,13 @@ export function createApi(core: Core, delivery: Delivery | null, chain: Chain | 
       // Wakes feeds for deliveries that another instance has accepted and does not dispatch itself.
       await db.onWork(() => feeds.watch.wake());
       server = listen(app, config, log);
+      loading = setTimeout(() => void loadOperations(app, log), LOAD_OPERATIONS_AFTER_MS);
       return server.url;
     },
     stop: async () => {
       if (server === null) return;
       isReady = false;
+      clearTimeout(loading);
       // At once, so that their clients connect to another instance; draining would wait for them to end.
       streams.close();
       feeds.watch.close();
@@ -106,6 +112,15 @@ export function createApi(core: Core, delivery: Delivery | null, chain: Chain | 
     },
     jobs: [listenSessionsJob(db, log), keyUsageJob(keys, log)],
   };
+}
+
+/** Later requests wait for no module, and an update of the files under the process cannot mix two versions. */
+async function loadOperations(app: App, log: Logger): Promise<void> {
+  try {
+    await app.loadOperations();
+  } catch (error) {
+    log.error({ err: error }, 'some operations of the API cannot be loaded; a request to them tries again');
+  }
 }
 
 function keyUsageJob(keys: KeyLookup, log: Logger): Job {

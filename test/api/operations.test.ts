@@ -25,6 +25,16 @@ describe('the groups of operations', () => {
     expect(routes.findExact('/api/v1/shop/audit')).toBeUndefined();
   });
 
+  test('all groups can be loaded ahead of their requests', async () => {
+    const routes = new Routes(config);
+    await routes.loadAll();
+    for (const { path } of operationGroups(config).filter(({ path }) => path.endsWith('/audit'))) {
+      expect(routes.findExact(path)?.path).toBe(path);
+    }
+    expect(routes.findExact('/admin/v1/entities')?.path).toBe('/admin/v1/entities');
+    expect(routes.findExact('/api/v1/shop/webhooks/classic')?.path).toBe('/api/v1/shop/webhooks/classic');
+  });
+
   test('a path that only begins like those of a group is not found', async () => {
     expect(await new Routes(config).find('/api/v1/shop/eventsx')).toBeNull();
     expect(await new Routes(config).find('/api/v1/shop/webhooks')).toBeNull();
