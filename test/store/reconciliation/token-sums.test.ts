@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { explaining } from '../../../bench/store/explaining.ts';
 import type { Decoder } from '../../../src/chain/evm/decode/decoder.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
@@ -14,6 +15,7 @@ import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import { at, newPaidNetwork, PAYER, SHOP, USDC } from '../../support/chain/paid-network.ts';
 import { newStoredNetwork } from '../../support/chain/stored-network.ts';
 import { completeAll, HOOK, respondedWith } from '../../support/deliveries.ts';
+import { SQLITE_ONLY } from '../../support/requirements.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
 import { runTasks } from '../../support/tasks.ts';
 import { until } from '../../support/until.ts';
@@ -53,6 +55,15 @@ onSuiteEngine('the payments of a day by token', (store) => {
     ...{ token, onChain: '0', withoutAmount: 0 },
     ...NONE,
     ...sums,
+  });
+
+  test.skipIf(store.engine !== 'sqlite')(`are read along the dates of their blocks ${SQLITE_ONLY}`, async () => {
+    const plans: string[] = [];
+    await sumTokens(
+      explaining(store.db, (plan) => plans.push(plan)),
+      scopeOf(DAY),
+    );
+    expect(plans.join()).toContain('payments_by_block_date (entity_id=? AND block_s>? AND block_s<?)');
   });
 
   test('leave out a retracted payment: 1 and 2 with 2 retracted are 1', async () => {

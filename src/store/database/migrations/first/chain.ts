@@ -234,8 +234,8 @@ function factTables({ uuid }: Dialect): string[] {
     'create index facts_by_agreement on facts (entity_id, agreement_id) where agreement_id is not null',
     // A list of all networks reads the newest payments of each.
     'create index payments_by_network on facts (entity_id, network_id, created_at_ms, id) where is_payment = 1',
-    // A day of payments by the date of their blocks.
-    'create index payments_by_block_date on facts (entity_id, block_s, id) where is_payment = 1',
+    // A day of payments by the date of their blocks. Not every node states it, and a day has no payments without it.
+    'create index payments_by_block_date on facts (entity_id, block_s, id) where is_payment = 1 and block_s is not null',
     'create index payments_by_payer on facts (entity_id, network_id, payer, created_at_ms, id) where is_payment = 1',
     'create index payments_by_payee on facts (entity_id, network_id, payee, created_at_ms, id) where is_payment = 1',
     'create index payments_by_amount on facts (entity_id, amount, created_at_ms, id) where is_payment = 1',
