@@ -1,7 +1,7 @@
 import type { Database, Queries } from '../database/database.ts';
 import type { RowOf } from '../database/sql.ts';
 import { queueAlert } from '../deliveries/alerts.ts';
-import type { FactRow } from './fact-changes.ts';
+import type { FactRow } from './facts/new-facts.ts';
 import type { Lease, Trouble } from './network-store.ts';
 import { chainAlertTable, networkTable } from './tables.ts';
 

@@ -1,33 +1,11 @@
-import type {
-  Evidence,
-  FactChange,
-  FactKey,
-  FactState,
-  FoundFact,
-  Position,
-  RetractionReason,
-} from '../../domain/chain/facts.ts';
-import { ruleAmount } from '../../domain/chain/finality-by-amount.ts';
-import { amountKey, paymentColumns } from '../../domain/chain/payments.ts';
-import type { Votes } from '../../domain/chain/witnesses.ts';
-import { parseDecimal } from '../../domain/payload-filter/decimal.ts';
+import type { FactChange, FactKey, FactState, RetractionReason } from '../../domain/chain/facts.ts';
 import type { Dialect, Queries, SqlValue } from '../database/database.ts';
-import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { chunks, valuesList } from '../database/sql.ts';
 import { entityTable } from '../tenants/tables.ts';
-import { finalEntry, historyOf, withEntry } from './fact-history.ts';
-import { factTable } from './tables.ts';
+import { finalEntry, withEntry } from './facts/fact-history.ts';
+import { type FactRow, factColumns, insertFacts, type Moment, nameOf, standingAt } from './facts/new-facts.ts';
 
 /** Writes the changes of facts that a poll has found, with their history. The transitions are in `domain/chain/facts.ts`. */
-
-export const factColumns = factTable.pick(
-  factTable.namesBut(
-    ...(['sourceId', 'isDust', 'payer', 'payee', 'createdAtMs', 'changedAtMs'] as const),
-    ...(['lostAtHead', 'askedAtMs', 'nextAskBlock', 'absences'] as const),
-  ),
-);
-export type FactRow = RowOf<typeof factColumns>;
-
-export type Moment = { readonly networkId: number; readonly nowMs: number; readonly final: number | null };
 
 export type RetractedRow = FactRow & { readonly reason: RetractionReason };
 
@@ -55,16 +33,18 @@ function leadsFrom(change: Exclude<FactChange, { change: 'seen' }>): readonly Fa
   return isDenied ? FROM_DENIED : FROM[change.change];
 }
 
+/** With `areNew`, throws a `KnownFactError` if one of the facts is stored. Without it, leaves the stored fact as it is. */
 export async function writeChanges(
   queries: Queries,
   dialect: Dialect,
   changes: readonly FactChange[],
   moment: Moment,
+  areNew: boolean,
 ): Promise<Changed> {
   const revisions = await readRevisions(queries, changes);
   const found = changes.flatMap((change) => (change.change === 'seen' ? change : []));
   await removeSilent(queries, found);
-  const placed = await insertFacts(queries, dialect, found, revisions, moment);
+  const placed = await insertFacts(queries, dialect, found, revisions, moment, areNew);
   const retracted: RetractedRow[] = [];
   const disputed = placed.filter(({ isDisputed }) => isDisputed === 1);
   const others = changes.flatMap((change) => (change.change === 'seen' ? [] : change));
@@ -123,39 +103,6 @@ function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, 
   }
 }
 
-/** Below finality, a fact is final only if enough nodes have shown it. */
-function standingAt(
-  { blockNumber }: Pick<Position, 'blockNumber'>,
-  final: number | null,
-  evidence: Evidence | undefined,
-): Pick<FactRow, 'state' | 'votes' | 'isDisputed'> {
-  const isFinal = final !== null && blockNumber <= final && evidence?.standing === 'confirmed';
-  return {
-    state: isFinal ? 'final' : 'seen',
-    votes: evidence === undefined ? null : textOf(evidence.votes),
-    isDisputed: evidence?.standing === 'disputed' ? 1 : 0,
-  };
-}
-
-const voteTexts = new WeakMap<Votes, string>();
-
-/** The facts of a backfill share their votes. */
-function textOf(votes: Votes): string {
-  const text = voteTexts.get(votes) ?? JSON.stringify(votes);
-  voteTexts.set(votes, text);
-  return text;
-}
-
-function nameOf({ entityId, factId }: FactKey): string {
-  return `${entityId} ${factId}`;
-}
-
-const NEW_FACT = factTable.bulkInsertion(
-  factTable.namesBut('lostAtHead', 'eventNo', 'askedAtMs', 'nextAskBlock', 'absences'),
-);
-
-const keyColumns = factTable.pick(['entityId', 'factId']);
-
 /** Removes facts without events, which no receiver knows. A payment of an invoice stays. */
 async function removeSilent(
   queries: Queries,
@@ -168,81 +115,6 @@ async function removeSilent(
       chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
     );
   }
-}
-
-/** Leaves a stored fact as it is. Returns the facts that were new. */
-async function insertFacts(
-  queries: Queries,
-  dialect: Dialect,
-  facts: readonly Extract<FactChange, { change: 'seen' }>[],
-  revisions: ReadonlyMap<string, number>,
-  moment: Moment,
-): Promise<FactRow[]> {
-  const inserted: FactRow[] = [];
-  const distinct = [...new Map(facts.map((one) => [nameOf(one.fact), one])).values()];
-  for (const chunk of chunks(distinct)) {
-    const rows = chunk.map((change) => newRow(change, revisions.get(change.fact.entityId) ?? 0, moment));
-    const sql = `${NEW_FACT.text(dialect, rows.length)} on conflict (entity_id, id) do nothing returning ${keyColumns.list}`;
-    const keys = await keyColumns.all(queries, sql, NEW_FACT.parameters(dialect, rows));
-    const isNew = keys.length === rows.length ? null : new Set(keys.map(nameOf));
-    for (const row of rows) if (isNew === null || isNew.has(nameOf(row))) inserted.push(row);
-  }
-  return inserted;
-}
-
-/** Avoids spread operators. For the thousands of facts of a backfill, they took longer than the rest. */
-function newRow(
-  { fact, evidence }: Extract<FactChange, { change: 'seen' }>,
-  seenRevision: number,
-  { nowMs, final }: Moment,
-) {
-  const { position } = fact;
-  const { state, votes, isDisputed } = standingAt(position, final, evidence);
-  const { isPayment, payer, payee, token, amount } = paymentColumns(fact.kind, fact.fields);
-  const { blockNumber, blockHash, logIndex } = position;
-  // The history of a fact that was found below finality begins with `final`.
-  const history = historyOf({ atMs: nowMs, state, revision: 1, blockNumber, blockHash, logIndex, isDisputed });
-  return {
-    entityId: fact.entityId,
-    factId: fact.factId,
-    networkId: fact.networkId,
-    sourceId: fact.sourceId,
-    state,
-    revision: 1,
-    kind: fact.kind,
-    isSilent: fact.isSilent ? 1 : 0,
-    transactionHash: fact.transactionHash,
-    contract: fact.contract,
-    blockNumber,
-    blockHash,
-    logIndex,
-    transferId: fact.transferId,
-    agreementId: fact.agreementId,
-    eventNo: null,
-    seenRevision,
-    fields: JSON.stringify(fact.fields),
-    votes,
-    isDisputed,
-    isPayment,
-    isDust: fact.isDust === true ? 1 : 0,
-    payer,
-    payee,
-    token,
-    amount,
-    ruleAmount: ruleAmount(fact.networkId, { token, amount }, expectedAmount(fact)),
-    blockS: position.blockS ?? null,
-    invoiceId: fact.invoice?.invoiceId ?? null,
-    invoiceBase: fact.invoice?.base ?? null,
-    history,
-    createdAtMs: nowMs,
-    changedAtMs: nowMs,
-  };
-}
-
-/** The amount of the invoice, and not of the payment. Rules by amount compare it, so that payments in parts get no lower finality. */
-function expectedAmount({ invoice }: FoundFact): string | null {
-  const decimal = invoice === undefined ? null : parseDecimal(invoice.amount);
-  return decimal === null ? null : amountKey(decimal);
 }
 
 async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {

@@ -1,6 +1,6 @@
 import { type Finality, finalityOf, type Levels, reachedBlock } from '../../domain/chain/finality.ts';
 import type { Queries } from '../database/database.ts';
-import { type FactRow, factColumns } from './fact-changes.ts';
+import { type FactRow, factColumns } from './facts/new-facts.ts';
 
 /** Finds facts that reach a finality because newer blocks have come, and not because the facts have moved. */
 

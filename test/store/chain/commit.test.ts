@@ -5,7 +5,7 @@ import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { firstHexAt } from '../../../src/domain/ids.ts';
 import { commitStep } from '../../../src/store/chain/commit.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
-import { parseHistory } from '../../../src/store/chain/fact-history.ts';
+import { parseHistory } from '../../../src/store/chain/facts/fact-history.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
@@ -130,6 +130,17 @@ onSuiteEngine('a step of a network', (store) => {
     const states = await historyOf(store.db, fact);
     expect(states).toEqual(['seen 100', 'final 100']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('leaves a stored fact as it is, and tells of the new ones beside it once', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    const facts = [0, 1, 2].map(() => found(entityId, networkId, at(7)));
+    const seen = facts.map((fact): FactChange => ({ change: 'seen', fact, evidence: CONFIRMED }));
+    await step(9, seen.slice(1, 2));
+    expect(await step(10, seen.toReversed())).toBe(true);
+    expect(await step(11, seen)).toBe(true);
+    expect(await told(entityId)).toEqual(Array.from({ length: 3 }, () => 'TransferProcessed seen 1'));
+    for (const fact of facts) expect(await historyOf(store.db, fact)).toEqual(['seen 7']);
   });
 
   test('gives the payload what the log proves and where it stands', async () => {

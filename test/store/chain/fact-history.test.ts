@@ -5,7 +5,7 @@ import {
   historyOf,
   parseHistory,
   withEntry,
-} from '../../../src/store/chain/fact-history.ts';
+} from '../../../src/store/chain/facts/fact-history.ts';
 
 const entry = (atMs: number, blockNumber: number): HistoryEntry => ({
   ...{ atMs, state: 'seen', revision: 1, blockNumber, blockHash: `0x${'ab'.repeat(32)}`, logIndex: 3, isDisputed: 0 },

@@ -2,7 +2,7 @@ import { ruleAmount } from '../../../domain/chain/finality-by-amount.ts';
 import { paymentColumns } from '../../../domain/chain/payments.ts';
 import type { Dialect, Queries } from '../../database/database.ts';
 import type { AcceptanceRun, Incoming } from '../../events/acceptance.ts';
-import { historyOf } from '../fact-history.ts';
+import { historyOf } from '../facts/fact-history.ts';
 import type { Step } from '../network-store.ts';
 import { factTable } from '../tables.ts';
 

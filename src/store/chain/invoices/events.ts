@@ -11,7 +11,8 @@ import {
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import type { Queries, SqlValue } from '../../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../../database/sql.ts';
-import type { FactRow, RetractedRow } from '../fact-changes.ts';
+import type { RetractedRow } from '../fact-changes.ts';
+import type { FactRow } from '../facts/new-facts.ts';
 import { type Telling, tell, wantedEvent } from '../publish/facts.ts';
 import type { Outbox, OutboxEvent } from '../publish/outbox.ts';
 import type { Reached } from '../reached.ts';

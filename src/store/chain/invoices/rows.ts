@@ -8,7 +8,7 @@ import {
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import type { Queries, SqlValue } from '../../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../../database/sql.ts';
-import { type FactRow, factColumns } from '../fact-changes.ts';
+import { type FactRow, factColumns } from '../facts/new-facts.ts';
 import { factEventTable, invoiceTable } from '../tables.ts';
 
 /** Invoices with their payments, as statements need them. */

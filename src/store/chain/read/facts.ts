@@ -7,7 +7,7 @@ import { Columns, Parameters, type RowOf, seconds } from '../../database/sql.ts'
 import { listDeliveries } from '../../deliveries/read.ts';
 import { nameOfEvent } from '../../events/event-ids.ts';
 import { readPage } from '../../list/page.ts';
-import { parseHistory } from '../fact-history.ts';
+import { parseHistory } from '../facts/fact-history.ts';
 import { factEventTable, factTable, IS_NOT_FINAL } from '../tables.ts';
 
 /** Reading facts: lists with exact totals, and one fact with its history, its events and their deliveries. */

@@ -100,15 +100,23 @@ function byIndex(alias: string, key: readonly (readonly [column: string, value: 
 
 /** The array of a column, of values that are given row by row. */
 function arrayOf(type: string, column: number, columns: number, values: readonly SqlValue[]): string {
-  let list = '';
+  const items: string[] = [];
+  let before: SqlValue = null;
+  let item = 'null';
   for (let at = column; at < values.length; at += columns) {
     const value = values[at] ?? null;
-    if (list !== '') list += ',';
-    list += value === null ? 'null' : type === 'text' ? quoted(String(value)) : value;
+    // Many columns have one value in all rows.
+    if (value !== before) {
+      before = value;
+      item = value === null ? 'null' : type === 'text' ? quoted(String(value)) : String(value);
+    }
+    items.push(item);
   }
-  return `{${list}}`;
+  return `{${items.join(',')}}`;
 }
 
+const SPECIAL = /["\\]/;
+
 function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return SPECIAL.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`;
 }

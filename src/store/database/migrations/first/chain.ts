@@ -178,7 +178,7 @@ function factTables({ uuid }: Dialect): string[] {
     // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
     // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the
     // least amount of its source. A payment of an invoice has `invoice_id`, and its amount in the smallest unit as `invoice_base`.
-    // `history` has every state and position that the fact had (`store/chain/fact-history.ts`).
+    // `history` has every state and position that the fact had (`store/chain/facts/fact-history.ts`).
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,

@@ -1,5 +1,4 @@
-import type { FactState } from '../../domain/chain/facts.ts';
-import { MAX_HISTORY_SHOWN } from '../../domain/chain/facts.ts';
+import { type FactState, MAX_HISTORY_SHOWN } from '../../../domain/chain/facts.ts';
 
 /**
  * Every state and every position that a fact had, oldest first, in a column of the fact: JSON objects joined by commas. An
@@ -22,7 +21,8 @@ const MAX_LENGTH = 50_000;
 
 export function historyOf(entry: HistoryEntry): string {
   const { atMs, state, revision, blockNumber, blockHash, logIndex, isDisputed } = entry;
-  return JSON.stringify({ atMs, state, revision, blockNumber, blockHash, logIndex, isDisputed });
+  const hash = JSON.stringify(blockHash);
+  return `{"atMs":${atMs},"state":"${state}","revision":${revision},"blockNumber":${blockNumber},"blockHash":${hash},"logIndex":${logIndex},"isDisputed":${isDisputed}}`;
 }
 
 export function parseHistory(history: string): HistoryEntry[] {
