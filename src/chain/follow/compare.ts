@@ -42,7 +42,7 @@ export function compareFacts(comparison: Comparison): Differences {
   const changes: FactChange[] = [];
   const replaced: number[] = [];
   for (const fact of found) {
-    const before = byKey.get(keyOf(fact));
+    const before = byKey.size === 0 ? undefined : byKey.get(keyOf(fact));
     if (isKeptSilent(before, fact) && comparison.isUnread?.(fact) === true) {
       changes.push({ change: 'seen', fact, replacesSilent: true });
       continue;
@@ -90,6 +90,7 @@ function lowest(numbers: readonly number[]): number {
 
 /** Stored facts that are not among the found ones. */
 export function missingFacts(found: readonly FoundFact[], stored: readonly StoredFact[]): StoredFact[] {
+  if (stored.length === 0) return [];
   const keys = new Set(found.map(keyOf));
   return stored.filter((fact) => !keys.has(keyOf(fact)));
 }

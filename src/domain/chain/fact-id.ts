@@ -16,6 +16,7 @@ const LENGTH = 26;
 const SHAPE = /^fct_[a-z0-9]{26}$/;
 
 const digest = new Uint8Array(32);
+const codes: number[] = new Array(LENGTH).fill(0);
 
 /**
  * The same log has the same id in any block. Block and log index are left out on purpose: a transaction that a reorg
@@ -27,13 +28,13 @@ export function factId({ networkId, transactionHash, contract, topics, data, n }
     `${networkId} ${transactionHash} ${contract} ${topics.length} ${topics.join(' ')} ${data} ${n}`,
     digest,
   );
-  let id = PREFIX;
-  for (let bit = 0; bit < LENGTH * 5; bit += 5) {
+  for (let n = 0; n < LENGTH; n++) {
+    const bit = n * 5;
     const at = bit >> 3;
     const pair = ((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0);
-    id += ALPHABET.charAt((pair >> (11 - (bit & 7))) & 31);
+    codes[n] = ALPHABET.charCodeAt((pair >> (11 - (bit & 7))) & 31);
   }
-  return id;
+  return PREFIX + String.fromCharCode(...codes);
 }
 
 export function isFactId(text: string): boolean {

@@ -1,7 +1,7 @@
-import { type Decimal, isPlainDecimal, parseDecimal } from '../payload-filter/decimal.ts';
+import { type Decimal, parseDecimal } from '../payload-filter/decimal.ts';
 import { isFactId } from './fact-id.ts';
 import { TRANSFER } from './facts.ts';
-import { storedAddress } from './families/families.ts';
+import { isHexAddress, storedAddress } from './families/families.ts';
 
 /** A payment is a fact about a transfer: a log of kind `Transfer`, or an event about one that waits for its transaction. */
 
@@ -51,17 +51,21 @@ export function paymentColumns(kind: string, fields: Readonly<Record<string, unk
 /** JSON rounds numbers with a fraction, so that only text and whole numbers are exact. */
 function decimalOf(value: unknown): Decimal | null {
   if (Number.isSafeInteger(value)) return parseDecimal(String(value));
-  return typeof value === 'string' && value.length <= MAX_PARTY_LENGTH && isPlainDecimal(value)
+  return typeof value === 'string' && value.length <= MAX_PARTY_LENGTH && !EXPONENT.test(value)
     ? parseDecimal(value)
     : null;
 }
 
 const MAX_PARTY_LENGTH = 256;
+/** Only a number of JSON has it. */
+const EXPONENT = /e/i;
 const UNUSABLE = /[\p{Cc}\ufffd]/u;
 
 /** An account as it is stored and compared: addresses in their stored form, other names as they are written. */
 export function partyOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_PARTY_LENGTH) return null;
+  // Most parties are addresses in hex, which have no other characters.
+  if (isHexAddress(value)) return value.toLowerCase();
   return value.isWellFormed() && !UNUSABLE.test(value) ? storedAddress(value) : null;
 }
 
@@ -79,7 +83,7 @@ export function amountKey({ sign, exponent, digits }: Decimal): string | null {
   const whole = exponent <= 0 ? '0' : digits.slice(0, exponent).padEnd(exponent, '0');
   const fraction = exponent <= 0 ? '0'.repeat(sign === 0 ? 0 : -exponent) + digits : digits.slice(exponent);
   const point = fraction === '' ? '' : `.${fraction}`;
-  return `${String(whole.length).padStart(2, '0')}${whole}${point}`;
+  return `${whole.length < 10 ? '0' : ''}${whole.length}${whole}${point}`;
 }
 
 /** The decimal that an `amountKey` was made of. */

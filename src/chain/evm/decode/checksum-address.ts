@@ -9,12 +9,17 @@ const DIGITS = 40;
 /** The block that Keccak-256 absorbs, whose last byte ends the padding. */
 const BLOCK_BYTES = 136;
 const STATE_BYTES = 200;
+const FIRST_LETTER = 0x61;
+/** Without the bit in which a small letter differs from its capital. */
+const CAPITAL = 0xdf;
 
 const { exports } = new WebAssembly.Instance(keccakModule());
 const permute = exports.permute as () => void;
 const { buffer } = exports.memory as WebAssembly.Memory;
 const state = new Uint8Array(buffer, 0, STATE_BYTES);
 new BigUint64Array(buffer, STATE_BYTES, ROUND_CONSTANTS.length).set(ROUND_CONSTANTS);
+
+const written = Buffer.from('0x'.padEnd(DIGITS + 2), 'latin1');
 
 /** Takes an address in lower case. */
 export function checksumAddress(lower: string): string {
@@ -23,12 +28,10 @@ export function checksumAddress(lower: string): string {
   state[DIGITS] = 0x01;
   state[BLOCK_BYTES - 1] = 0x80;
   permute();
-  let address = '0x';
   for (let at = 0; at < DIGITS; at++) {
-    const byte = state[at >> 1] ?? 0;
-    const digit = at % 2 === 0 ? byte >> 4 : byte & 15;
-    const character = lower.charAt(at + 2);
-    address += digit >= 8 ? character.toUpperCase() : character;
+    const code = lower.charCodeAt(at + 2);
+    const isRaised = (((state[at >> 1] ?? 0) >> (at % 2 === 0 ? 7 : 3)) & 1) === 1;
+    written[at + 2] = isRaised && code >= FIRST_LETTER ? code & CAPITAL : code;
   }
-  return address;
+  return written.toString('latin1');
 }

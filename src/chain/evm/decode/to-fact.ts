@@ -51,8 +51,10 @@ function withEntry(payload: Payload, entry: BookEntry | undefined): Payload {
 /** Whether the amount is zero. Anyone can write such a log about any address, so Paybell publishes no event for it. */
 function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>): boolean {
   const stated = amountBase ?? amount;
-  return typeof stated === 'string' && parseDecimal(stated)?.sign === 0;
+  return typeof stated === 'string' && !BEGINS_ABOVE_ZERO.test(stated) && parseDecimal(stated)?.sign === 0;
 }
+
+const BEGINS_ABOVE_ZERO = /^[1-9]/;
 
 /** An amount in the smallest unit of a token without decimals is not comparable, and counts. */
 function isBelow(amount: unknown, least: Decimal | null): boolean {

@@ -159,9 +159,11 @@ async function write(
  * The facts of all readings in blocks that are still there. If the newest reading lacks a fact, a node has left it out or a fork
  * has removed it. Its block decides, because no live poll reads a block below finality again.
  */
-async function standing(node: Node, { facts, last }: BackfillProgress, logs: readonly Log[], header: Header) {
-  const newest = new Set(last?.found.map(keyOf));
+async function standing(node: Node, progress: BackfillProgress, logs: readonly Log[], header: Header) {
+  const { facts, last, isInDoubt } = progress;
   const all = [...facts.values()];
+  if (!isInDoubt && last?.found.length === all.length) return all;
+  const newest = new Set(last?.found.map(keyOf));
   const inQuestion = all.flatMap((fact) => (newest.has(keyOf(fact)) ? [] : fact.position));
   if (inQuestion.length === 0) return all;
   const hashes = hashesOf(logs) ?? new Map<number, string>();

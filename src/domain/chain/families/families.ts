@@ -27,9 +27,13 @@ export function caip2(networkId: number): string {
 
 const HEX_ADDRESS = /^0x[0-9a-f]{40}$/i;
 
+export function isHexAddress(text: string): boolean {
+  return HEX_ADDRESS.test(text);
+}
+
 /** The stored form of an address of any family, recognised by its form alone. Another text stays as it is. */
 export function storedAddress(text: string): string {
-  return HEX_ADDRESS.test(text) ? text.toLowerCase() : (hexOfTronAddress(text) ?? text);
+  return isHexAddress(text) ? text.toLowerCase() : (hexOfTronAddress(text) ?? text);
 }
 
 /** Whether a text is the stored form of an address of any family. */
