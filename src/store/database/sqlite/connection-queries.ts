@@ -53,17 +53,17 @@ export class ConnectionQueries implements Queries {
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return this.#translated(() => this.#prepare(sql).all(...params) as Row[]);
+    return this.#translated(() => this.#prepare(sql).all(params) as Row[]);
   }
 
   async get<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row | undefined> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return this.#translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
+    return this.#translated(() => (this.#prepare(sql).get(params) ?? undefined) as Row | undefined);
   }
 
   async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
     if (this.budget?.isSpent) await this.budget.nextTick();
-    return this.#translated(() => this.#prepare(sql).run(...params).changes);
+    return this.#translated(() => this.#prepare(sql).run(params).changes);
   }
 
   async send(sql: string, params?: readonly SqlValue[]): Promise<void> {
