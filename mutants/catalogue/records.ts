@@ -5,7 +5,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'attempts-of-a-delivery-at-once',
     what: 'records two attempts of a delivery in one statement, and counts both for the one row that changes',
-    file: 'store/deliveries/record/record-attempts.ts',
+    file: 'store/deliveries/record/attempt-log.ts',
     find: 'if (ids.size === made.length) return [made];',
     replace: 'if (ids.size >= 0) return [made];',
     caughtBy: {
@@ -60,7 +60,7 @@ export const records: readonly Mutant[] = [
     name: 'completed-still-queued',
     what: 'leaves a delivered row in the queue, and sends it again (SQLite)',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'await queries.send(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);',
+    find: 'if (!movesInOneStatement(dialect)) await removeFromQueue(run, completed);',
     replace: '',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a success ends the delivery and logs the attempt' },
   },

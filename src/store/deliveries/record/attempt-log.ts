@@ -13,6 +13,20 @@ export type AttemptRecord = {
   next: NextState;
 };
 
+/**
+ * Parts with one attempt of each delivery, the earlier claims first. Usually there is one part. If the commit of an attempt went
+ * unanswered, or a lease ended during it, the batch can have the next attempt of the same delivery too.
+ */
+export function onceEach(made: readonly AttemptRecord[]): (readonly AttemptRecord[])[] {
+  const ids = new Set<string>();
+  for (const { delivery } of made) ids.add(delivery.deliveryId);
+  if (ids.size === made.length) return [made];
+  const byDelivery = Map.groupBy(made, ({ delivery }) => delivery.deliveryId);
+  const all = [...byDelivery.values()].map((some) => some.toSorted((a, b) => a.delivery.token - b.delivery.token));
+  const parts = Math.max(...all.map(({ length }) => length));
+  return Array.from({ length: parts }, (_, index) => all.flatMap((some) => some.slice(index, index + 1)));
+}
+
 /** One transaction that records attempts. */
 export type Run = {
   readonly queries: Queries;
