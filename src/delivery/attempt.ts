@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { endpointId } from '../domain/ids.ts';
@@ -106,7 +107,8 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
     }
     if (delivery.trace !== null) addTraceHeaders(headers, delivery.trace);
     // The endpoint's headers come first, so that none of them can replace one that Paybell sets.
-    return { entityId, postUrl, certificate, headers: { ...keys.headers, ...headers }, body };
+    const all = keys.headers === null ? headers : { ...keys.headers, ...headers };
+    return { entityId, postUrl, certificate, headers: all, body };
   } catch (error) {
     return toUnprocessable(error);
   }
@@ -155,12 +157,24 @@ export function headersFor({ deliveryId, eventId, body, keys, nowS }: Signed): R
   };
 }
 
+/** Numbers of 53 bits are slow to write: 190 ns instead of 10 for a look-up. */
+const MAX_ENDPOINT_IDS = 10_000;
+const endpointIds = new BoundedMap<number, string>(MAX_ENDPOINT_IDS);
+
+function endpointIdOf(no: number): string {
+  const known = endpointIds.get(no);
+  if (known !== undefined) return known;
+  const id = endpointId(no);
+  endpointIds.set(no, id);
+  return id;
+}
+
 type Numbered = Pick<Claimed, 'deliveryId' | 'sequenceEndpointNo'>;
 
 /** A redelivery and a delivery of a moved webhook have the number and the endpoint that they were accepted with. */
 function addSequence(headers: Record<string, string>, keys: SigningKeys, delivery: Numbered, sequence: number): void {
   const { deliveryId, sequenceEndpointNo } = delivery;
-  const endpoint = endpointId(sequenceEndpointNo);
+  const endpoint = endpointIdOf(sequenceEndpointNo);
   headers['paybell-endpoint'] = endpoint;
   headers['paybell-sequence'] = String(sequence);
   headers['paybell-sequence-signature'] = signSequence(keys, { id: deliveryId, endpointId: endpoint, sequence });

@@ -62,7 +62,7 @@ export function createSender(options: SenderOptions): Sender {
   const targetOf = (postUrl: string): Target | null => {
     const known = targets.get(postUrl);
     if (known !== undefined) return known;
-    const target = parseTarget(postUrl);
+    const target = parseTarget(postUrl, userAgent);
     targets.set(postUrl, target);
     return target;
   };
@@ -76,7 +76,7 @@ export function createSender(options: SenderOptions): Sender {
     if (!checked.ok) throw new AttemptFailure(checked.error);
     const { port, isSecure, serverName } = target;
     const { entityId, certificate = null, body } = request;
-    const head = headOf(target, request, userAgent);
+    const head = headOf(target, request);
     let failure: unknown = null;
     for (const address of reachableFrom(source, checked.addresses).slice(0, MAX_ADDRESSES_TRIED)) {
       try {
@@ -136,14 +136,12 @@ type Target = {
   readonly isSecure: boolean;
   /** Null for an address. SNI does not allow a trailing dot. */
   readonly serverName: string | null;
-  /** For the Host header. */
-  readonly host: string;
-  /** With the query. */
-  readonly path: string;
+  /** The beginning of each head: the request line, and the headers that are the same in all requests. */
+  readonly opening: string;
 };
 
-/** Null if the text is not an http or https URL. */
-function parseTarget(postUrl: string): Target | null {
+/** Null if the text is not an http or https URL. The head asks for no compression, since the response is stored as it is read. */
+function parseTarget(postUrl: string, userAgent: string): Target | null {
   const url = URL.parse(postUrl);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
   const literal = addressLiteralOf(url.hostname);
@@ -153,8 +151,7 @@ function parseTarget(postUrl: string): Target | null {
     port: Number(portOf(url)),
     isSecure: url.protocol === 'https:',
     serverName: literal === null ? url.hostname.replace(/\.$/, '') : null,
-    host: url.host,
-    path: `${url.pathname}${url.search}`,
+    opening: `POST ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nuser-agent: ${userAgent}\r\naccept: */*\r\n`,
   };
 }
 
@@ -177,17 +174,15 @@ function checkName(name: string): NameCheck {
   return check;
 }
 
-/** Asks for no compression, since the response is stored as it is read. */
-function headOf({ host, path }: Target, { headers, body }: OutgoingRequest, userAgent: string): string {
-  let lines = '';
+function headOf({ opening }: Target, { headers, body }: OutgoingRequest): string {
+  let head = opening;
   for (const name in headers) {
     const value = headers[name] ?? '';
     const check = checkName(name);
     if (check === 'invalid' || UNSENDABLE.test(value)) {
       throw new TypeError(`the header ${name} has a name or a value that cannot be sent`);
     }
-    if (check === 'send') lines += `${name}: ${value}\r\n`;
+    if (check === 'send') head += `${name}: ${value}\r\n`;
   }
-  const own = `host: ${host}\r\nuser-agent: ${userAgent}\r\naccept: */*\r\n`;
-  return `POST ${path} HTTP/1.1\r\n${own}${lines}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
 }

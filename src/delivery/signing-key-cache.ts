@@ -13,7 +13,7 @@ const MAX_ENDPOINTS = 5_000;
 
 /** The keys that sign a request, and the fixed headers and the client certificate of its endpoint. */
 export type RequestKeys = SigningKeys & OwnCredentials;
-type OwnCredentials = { readonly headers: RequestHeaders; readonly certificate: ClientCertificate | null };
+type OwnCredentials = { readonly headers: RequestHeaders | null; readonly certificate: ClientCertificate | null };
 
 /** `value` is a promise while it is being read. */
 type Entry<Value> = { expiresAtS: number; value: Value | Promise<Value> };
@@ -78,7 +78,7 @@ export class SigningKeyCache {
 
 type Signers = Pick<SigningMaterial, 'secrets' | 'signingKeys'>;
 
-const NOTHING_OWN: OwnCredentials = { headers: {}, certificate: null };
+const NOTHING_OWN: OwnCredentials = { headers: null, certificate: null };
 
 function cached<Value>(
   entries: BoundedMap<string, Entry<Value>>,
