@@ -3,7 +3,7 @@ import { type Dialect, type SqlValue, TRANSACTION_LIMITS } from '../database.ts'
 export const dialect: Omit<Dialect, 'leaseClock'> = {
   uuid: 'uuid',
   bindUuid: (hex) => hex,
-  hexOf: (uuid) => (uuid as string).replaceAll('-', ''),
+  hexOf: (uuid) => (uuid as string).replace(/-/g, ''),
   timeOfUuid: (expression) =>
     `cast(cast('x' || substr(replace(cast(${expression} as text), '-', ''), 1, 12) as bit(48)) as bigint)`,
   storage: {

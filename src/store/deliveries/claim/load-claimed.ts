@@ -49,6 +49,15 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
+/** A row with its head, the digits of its id, and its event's number and name in a map. */
+type Found = {
+  readonly row: ClaimedRow;
+  readonly head: Head;
+  readonly hex: string;
+  readonly eventNo: string;
+  readonly eventName: string;
+};
+
 /** Adds the event's body and trace, and the entity's revision, to each claimed row. */
 export async function loadClaimed(
   queries: Queries,
@@ -60,11 +69,15 @@ export async function loadClaimed(
   if (rows.length === 0) return [];
   const { hexOf } = dialect;
   const headOf = new Map(heads.map((head) => [`${hexOf(head.entity)} ${head.webhookNo}`, head]));
-  const found: { row: ClaimedRow; head: Head; eventNo: string }[] = [];
+  const found: Found[] = [];
   for (const row of rows) {
-    const head = headOf.get(`${hexOf(row.entity)} ${row.webhookNo}`);
-    const eventNo = eventNumber(hexOf(row.id));
-    if (head?.destination === row.destination) found.push({ row, head, eventNo });
+    const entityHex = hexOf(row.entity);
+    const head = headOf.get(`${entityHex} ${row.webhookNo}`);
+    const hex = hexOf(row.id);
+    const eventNo = eventNumber(hex);
+    if (head?.destination === row.destination) {
+      found.push({ row, head, hex, eventNo, eventName: `${entityHex} ${eventNo}` });
+    }
     // The webhook was suspended, moved or deleted between the claim and the read of its head. If it moved to another
     // destination of the same claim, that destination has no slot reserved for it.
     else {
@@ -74,13 +87,13 @@ export async function loadClaimed(
   }
   const events = await readEvents(queries, dialect, found);
   const revisions = await readRevisions(queries, heads);
-  return found.map(({ row, head, eventNo }) => {
-    const event = events.get(`${hexOf(row.entity)} ${eventNo}`);
+  return found.map(({ row, head, hex, eventNo, eventName }) => {
+    const event = events.get(eventName);
     const entityId = entityOfDestination(head.destination);
     const isReleased = row.generation < head.generation;
     return {
       entityId,
-      deliveryId: `dlv_${hexOf(row.id)}`,
+      deliveryId: `dlv_${hex}`,
       token: row.token,
       destination: head.destination,
       eventId: event?.eventId ?? `evt_${eventNo}`,
@@ -109,15 +122,11 @@ export async function loadClaimed(
   });
 }
 
-async function readEvents(
-  queries: Queries,
-  dialect: Dialect,
-  found: readonly { row: ClaimedRow; eventNo: string }[],
-): Promise<Map<string, EventRow>> {
+async function readEvents(queries: Queries, dialect: Dialect, found: readonly Found[]): Promise<Map<string, EventRow>> {
   const { hexOf, bindUuid, rowList } = dialect;
   const types = [dialect.uuid, dialect.uuid];
   const events = new Map<string, EventRow>();
-  const keys = new Map(found.map(({ row, eventNo }) => [`${hexOf(row.entity)} ${eventNo}`, { row, eventNo }]));
+  const keys = new Map(found.map((one) => [one.eventName, one]));
   for (const chunk of awaitedChunks(dialect, [...keys.values()])) {
     const rows = await eventColumns.all(
       queries,
