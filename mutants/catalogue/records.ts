@@ -16,7 +16,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'complete-without-token',
     what: 'ends a delivery by the failure of an instance that has lost it',
-    file: 'store/deliveries/record/record-attempts.ts',
+    file: 'store/deliveries/record/complete-together.ts',
     find: 'and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`',
     replace: '`',
     caughtBy: {
@@ -59,10 +59,18 @@ export const records: readonly Mutant[] = [
   {
     name: 'completed-still-queued',
     what: 'leaves a delivered row in the queue, and sends it again (SQLite)',
-    file: 'store/deliveries/record/record-attempts.ts',
+    file: 'store/deliveries/record/complete-together.ts',
     find: 'if (!movesInOneStatement(dialect)) await removeFromQueue(run, completed);',
     replace: '',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a success ends the delivery and logs the attempt' },
+  },
+  {
+    name: 'completed-with-the-rest',
+    what: 'takes all deliveries of a batch for completed because some are (SQLite)',
+    file: 'store/deliveries/record/complete-together.ts',
+    find: 'return thoseIn(dialect, usual, made);',
+    replace: 'return made;',
+    caughtBy: { file: 'store/deliveries/record-attempts', test: 'in one batch ends for good what was not taken over' },
   },
   {
     name: 'retry-keeps-lease',

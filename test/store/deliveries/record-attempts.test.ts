@@ -156,6 +156,20 @@ onEveryEngine('recording an attempt', (store) => {
     expect(await readAttempts(store.db, entityId)).toHaveLength(66);
   });
 
+  test('in one batch ends for good what was not taken over, and leaves the rest in the queue', async () => {
+    const { entityId, all } = await claimed(10);
+    const attempts = all.map((one, index) =>
+      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, FAILED, respondedWith(500)),
+    );
+    const settled = await record(...attempts);
+    expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
+    const left = (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
+    expect(new Set(left.map(({ deliveryId }) => deliveryId))).toEqual(
+      new Set(all.filter((_, index) => index % 3 === 0).map(({ deliveryId }) => deliveryId)),
+    );
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('completes also what has an attempt of that number in its log already, and leaves that one as it is', async () => {
     const { entityId, first, all } = await claimed(2);
     await store.db.transaction((queries) =>

@@ -1,5 +1,4 @@
-import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
-import { hexIn } from '../../../domain/ids.ts';
+import { isSuccess } from '../../../domain/attempt.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import {
@@ -16,8 +15,8 @@ import {
 import { CountChanges } from '../counts/counts.ts';
 import { wakeHeads } from '../heads.ts';
 import { type DeliveryRow, lockKeys, lockRows, nameOf, type OrderKey, settleKeys } from '../order/order-keys.ts';
-import { STATUS_CODES } from '../states.ts';
-import { type AttemptRecord, insertAttempts, onceEach, RECORD_COLUMNS, type Run } from './attempt-log.ts';
+import { type AttemptRecord, insertAttempts, onceEach, type Run } from './attempt-log.ts';
+import { completeTogether, textOf, thoseIn } from './complete-together.ts';
 import { recordOne } from './record-one.ts';
 
 /**
@@ -128,109 +127,6 @@ function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
     if (a.entityId !== b.entityId) return a.entityId < b.entityId ? -1 : 1;
     return a.deliveryId < b.deliveryId ? -1 : 1;
   });
-}
-
-const completedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(9).fill('bigint'), 'text', 'text'];
-
-/** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
-const completeText = (dialect: Dialect) =>
-  textByRows((rows) => {
-    const { rowList, rowsOf } = dialect;
-    const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
-        status_code, attempts_now, error, response) as (${rowList.text(completedTypes(dialect), rows)})`;
-    const record = `queue.entity_id, queue.id, queue.webhook_no, queue.endpoint_no,
-      nullif(made.endpoint_no, queue.endpoint_no), queue.created_at_ms, made.ended_at_ms,
-      made.started_at_ms, queue.sequence, queue.redelivery_id, made.duration_ms, made.attempts_now,
-      made.status, made.status_code, queue.test, made.error, made.response`;
-    const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
-    const isUsual = `${where} and queue.redeliver = 0 and queue.recorded is null and queue.attempts = made.attempts
-      and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`;
-    const insert = `insert into deliveries (${RECORD_COLUMNS})`;
-    const end = 'on conflict (entity_id, id) do nothing returning id';
-    return movesInOneStatement(dialect)
-      ? `${made}, gone as (delete from queue using ${from} where ${isUsual} returning ${record})
-         ${insert} select * from gone ${end}`
-      : `${made} ${insert} select ${record} from ${from} cross join queue where ${isUsual} ${end}`;
-  });
-const completeTexts = new WeakMap<Dialect, (rows: number) => string>();
-
-/** Citus can insert the rows of a `select`, but not the rows of a `delete`. */
-function movesInOneStatement({ uuid, isDistributed }: Dialect): boolean {
-  return uuid === 'uuid' && !isDistributed;
-}
-
-const deleteText = textByRows(
-  (rows) => `delete from queue where entity_id = $1 and id in ${valuesList(1, rows, 1)} and redeliver = 0`,
-);
-
-function textOf(
-  texts: WeakMap<Dialect, (rows: number) => string>,
-  make: (dialect: Dialect) => (rows: number) => string,
-  dialect: Dialect,
-): (rows: number) => string {
-  const text = texts.get(dialect) ?? make(dialect);
-  texts.set(dialect, text);
-  return text;
-}
-
-/** The common case: the delivery arrived or failed permanently, and no redelivery is requested. */
-async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
-  const { queries, dialect, counts, nowMs } = run;
-  const values: SqlValue[] = [];
-  for (const { delivery, outcome, startedAtMs } of made) {
-    // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
-    const isOnly = fitsRecord(delivery, outcome);
-    const arrived = isSuccess(outcome);
-    values.push(
-      entityKey(dialect, delivery.entityId),
-      dialect.bindUuid(hexIn(delivery.deliveryId)),
-      delivery.token,
-      delivery.attempts,
-      delivery.endpointNo,
-      STATUS_CODES[arrived ? 'delivered' : 'failed'],
-      arrived ? nowMs : null,
-      isOnly ? startedAtMs : null,
-      isOnly ? Math.round(outcome.durationMs) : null,
-      outcome.kind === 'response' ? outcome.statusCode : null,
-      delivery.attempts + 1,
-      outcome.kind === 'error' ? outcome.error : null,
-      isOnly && outcome.kind === 'response' ? outcome.body : null,
-    );
-  }
-  const rows = await queries.all<{ id: SqlUuid }>(
-    textOf(completeTexts, completeText, dialect)(made.length),
-    dialect.rowList.bind(completedTypes(dialect), values),
-  );
-  const completed = rows.length === made.length ? made : thoseIn(dialect, rows, made);
-  if (completed.length === 0) return;
-  if (!movesInOneStatement(dialect)) await removeFromQueue(run, completed);
-  const logged = completed.filter(({ delivery, outcome }) => !fitsRecord(delivery, outcome));
-  if (logged.length > 0) await insertAttempts(run, logged);
-  for (const { delivery, outcome } of completed) {
-    run.recorded.add(delivery.deliveryId);
-    counts.completed(delivery, isSuccess(outcome) ? 'delivered' : 'failed');
-    if (fitsRecord(delivery, outcome)) counts.response(delivery, outcome);
-  }
-}
-
-/** One entity at a time: SQLite looks rows up by a list of ids in two thirds of the time that a list of pairs takes. */
-async function removeFromQueue({ queries, dialect }: Run, made: readonly AttemptRecord[]): Promise<void> {
-  for (const [entityId, some] of Map.groupBy(made, ({ delivery }) => delivery.entityId)) {
-    for (const chunk of awaitedChunks(dialect, some)) {
-      const ids = chunk.map(({ delivery }) => dialect.bindUuid(hexIn(delivery.deliveryId)));
-      await queries.send(deleteText(chunk.length), [entityKey(dialect, entityId), ...ids]);
-    }
-  }
-}
-
-/** The attempts of the deliveries whose rows a statement has returned. */
-function thoseIn(
-  { hexOf }: Dialect,
-  rows: readonly { readonly id: SqlUuid }[],
-  made: readonly AttemptRecord[],
-): readonly AttemptRecord[] {
-  const ids = new Set(rows.map(({ id }) => `dlv_${hexOf(id)}`));
-  return made.filter(({ delivery }) => ids.has(delivery.deliveryId));
 }
 
 const retriedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(7).fill('bigint'), 'text'];
