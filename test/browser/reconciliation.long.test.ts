@@ -161,7 +161,7 @@ test('payments by token show what the chain has, what is missing, and retraction
     await shows(rows, 2);
     expect(await rows.nth(0).textContent()).toContain('0.000000000000000001 without an event');
     expect(await rows.nth(0).textContent()).toContain('2.5 retracted, not acknowledged');
-    await page.getByText('No node stated the date of 3 payments').waitFor();
+    await page.getByText('These sums leave out 3 payments whose date no node stated').waitFor();
     await savePicture(page, `reconciliation tokens ${width} ${theme}`);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await accessibilityViolations(page)).toEqual([]);
