@@ -27,6 +27,22 @@ export const access: readonly Mutant[] = [
     caughtBy: { file: 'store/tenants/key-lookup', test: 'after the query was sent get a query of their own' },
   },
   {
+    name: 'known-holder-after-commit',
+    what: 'accepts a key that was revoked after its last look-up',
+    file: 'store/tenants/key-lookup.ts',
+    find: 'if (version !== this.#knownVersion) this.#known.clear();',
+    replace: '',
+    caughtBy: { file: 'store/tenants/key-lookup', test: 'see a revoked key and a changed revision at once' },
+  },
+  {
+    name: 'known-holder-after-expiry',
+    what: 'accepts an expired key that is known',
+    file: 'store/tenants/key-lookup.ts',
+    find: 'return expiresAt === null || expiresAt > nowS;',
+    replace: 'return expiresAt === null || nowS > 0;',
+    caughtBy: { file: 'store/tenants/key-lookup', test: 'do not find a key that has expired since the last commit' },
+  },
+  {
     name: 'any-entity',
     what: 'lets a key act for an entity that is not its own',
     file: 'api/auth/authenticate.ts',

@@ -108,6 +108,14 @@ export const records: readonly Mutant[] = [
     },
   },
   {
+    name: 'days-without-events',
+    what: 'counts the events of an hour, and not those of the day',
+    file: 'store/deliveries/counts/event-counts.ts',
+    find: 'const days = countByDay(dialect, [...hours.values()]);',
+    replace: 'const days = countByDay(dialect, []);',
+    caughtBy: { file: 'store/deliveries/counts/counts', test: 'are right in every state and after every change' },
+  },
+  {
     name: 'waiting-not-lowered',
     what: 'forgets to lower the counter of what waits',
     file: 'store/deliveries/counts/counts.ts',
