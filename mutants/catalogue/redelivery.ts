@@ -71,7 +71,7 @@ export const redelivery: readonly Mutant[] = [
     what: 'tries a bulk redelivery that keeps failing before all others',
     file: 'store/tasks/run.ts',
     find: 'wait_ms = ${db.dialect.nowMs} + $3 where',
-    replace: 'wait_ms = 0 where $3 > 0 and',
+    replace: 'wait_ms = -1 where $3 > 0 and',
     caughtBy: { file: 'delivery/jobs/tasks', test: 'lets a redelivery that keeps failing wait alone' },
   },
 ];

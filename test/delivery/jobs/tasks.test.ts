@@ -128,7 +128,6 @@ onSuiteEngine('the job of tasks, with bulk redeliveries', (store) => {
   test('lets a redelivery that keeps failing wait alone: those of its entity and of others go on', async () => {
     const stuck = await askForMany(2);
     const neighbour = await askForMany(20);
-    const nextOfEntity = await startRedelivery(store.db, stuck.entityId, { networkId: 1 }, TEST_CHANGE);
     let tries = 0;
     const shaky = alteredTransactions(store.db, (queries) => ({
       get: (sql, params) => {
@@ -138,6 +137,9 @@ onSuiteEngine('the job of tasks, with bulk redeliveries', (store) => {
       },
     }));
     const running = runner(shaky);
+    running.wake();
+    await until('the first one has failed', () => tries >= 1);
+    const nextOfEntity = await startRedelivery(store.db, stuck.entityId, { networkId: 1 }, TEST_CHANGE);
     running.wake();
     await until('the neighbour is done', async () => (await neighbour.progress()).status === 'finished');
     await until('the next one is done', async () => {
