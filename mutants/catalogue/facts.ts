@@ -143,6 +143,14 @@ export const facts: readonly Mutant[] = [
     caughtBy: { file: 'store/chain/commit', test: 'removes old facts with their history' },
   },
   {
+    name: 'retention-ends-the-count',
+    what: 'removes an event for which a webhook still counts confirmations',
+    file: 'store/events/retraction/retractable.ts',
+    find: '${IS_UNPUBLISHED} or ${IS_COUNTED_ON})',
+    replace: '${IS_UNPUBLISHED})',
+    caughtBy: { file: 'store/chain/commit', test: 'keeps an old final payment for a webhook' },
+  },
+  {
     name: 'pause-outlives-facts',
     what: 'removes facts of blocks that a paused source reads again',
     file: 'store/chain/retention.ts',

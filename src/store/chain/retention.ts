@@ -1,5 +1,6 @@
 import type { Database, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.ts';
+import { IS_COUNTED_ON } from './counted-on.ts';
 
 /**
  * A block that a source of the same contract reads again: one after its pause, or one that it has not reached since. The fact
@@ -17,7 +18,7 @@ const IS_LISTED_AGAIN = `exists (select 1 from chain_accounts a
 /**
  * Facts that are final or retracted, and older than the retention period. The newest final fact of each network stays, as do all
  * facts from its block on. Without it, Paybell would read a network whose progress is lost from the beginning, and publish its
- * payments again. The fact of a held event whose transaction failed has no block, and may go.
+ * payments again. So does a fact whose confirmations a webhook still counts. The fact of a held event whose transaction failed has no block, and may go.
  *
  * The fact of a held event that still waits is removed with its event. A payment of an invoice stays as long as the invoice, because
  * the state of the invoice follows from it.
@@ -27,6 +28,7 @@ const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
       and (f.block_number is null or f.block_number < (select max(n.block_number) from facts n
         where n.network_id = f.network_id and n.state = 'final'))
     or f.state = 'waiting' and f.event_no < $3)
+  and not ${IS_COUNTED_ON}
   and not ${IS_READ_AGAIN}
   and not ${IS_LISTED_AGAIN}
   and (f.invoice_id is null or not exists (select 1 from invoices i

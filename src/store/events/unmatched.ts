@@ -1,3 +1,4 @@
+import { IS_COUNTED_ON } from '../chain/counted-on.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, Parameters, readInteger } from '../database/sql.ts';
 import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts';
@@ -15,11 +16,6 @@ export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and 
 
 const HAS_UNPUBLISHED_EVENT =
   'exists (select 1 from fact_events e where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)';
-
-/** A webhook can count more confirmations than it takes to be final. Rules by amount count with their most confirmations. */
-const IS_COUNTED_ON = `exists (select 1 from webhooks w join chains c on c.network_id = w.network_id
-  where w.entity_id = f.entity_id and w.network_id = f.network_id and w.event = f.kind and w.finality is not null
-    and f.block_number - 1 + w.most_confirmations > coalesce(c.head, 0))`;
 
 /**
  * `undelivered`: events without deliveries, except superseded events and retractions. `unmatched`: the undelivered

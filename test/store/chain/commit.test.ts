@@ -627,6 +627,33 @@ onSuiteEngine('a step of a network', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  test('keeps an old final payment for a webhook that counts more confirmations than finality takes', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: '100' });
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `counted-${networkId}` });
+    await accept(store.db, { ...event, heldFor: `0x${'ce'.repeat(32)}` });
+    const [held] = (await lease()).held;
+    if (held === undefined) throw new Error('the event is not held');
+    const fact = found(entityId, networkId, at(51));
+    const newer = found(entityId, networkId, at(55));
+    await step(
+      60,
+      [
+        { change: 'moved', ...held, position: at(50), evidence: CONFIRMED },
+        { change: 'seen', fact, evidence: CONFIRMED },
+        { change: 'seen', fact: newer, evidence: CONFIRMED },
+      ],
+      { final: 56 },
+    );
+    await pruneTomorrow();
+    await step(160, [], { final: 130 });
+    const payment = 'TransferProcessed 100 1';
+    expect((await told(entityId)).slice(1)).toEqual([payment, payment]);
+    expect(await deliverAll(store.db, entityId)).toContain(event.body);
+    await pruneTomorrow();
+    expect(await told(entityId)).toEqual([]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('removes an old fact of a held event whose transaction failed, and one that still waits', async () => {
     const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
     for (const name of ['failed', 'waiting']) {

@@ -1,8 +1,9 @@
+import { COUNTED_BLOCKS, IS_COUNTED_ON } from '../../chain/counted-on.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, entityKey, text, uuid, valuesList } from '../../database/sql.ts';
 
 /**
- * Events whose payment is not decided, so that retention keeps them with their deliveries, however old they are. A retraction
+ * Events whose payment is not decided, or that a webhook still waits for, so that retention keeps them with their deliveries, however old they are. A retraction
  * goes to the webhooks that the deliveries of its event name, and a held event gets more deliveries when its transaction has
  * their finality. On a network that does not say what is final, payments below all anchors stay as they are.
  */
@@ -28,7 +29,7 @@ export async function findRetractable(
   const found: { readonly no: SqlUuid }[] = [];
   for (const chunk of chunks([...new Set(eventNos)].map(dialect.bindUuid))) {
     const list = valuesList(1, chunk.length, 1);
-    const isOpen = `(${IS_LOST} or ${CAN_BE_LOST} or ${IS_UNPUBLISHED})`;
+    const isOpen = `(${IS_LOST} or ${CAN_BE_LOST} or ${IS_UNPUBLISHED} or ${IS_COUNTED_ON})`;
     const payments = await eventColumns.all(
       queries,
       `select ${eventColumns.list} from (
@@ -61,6 +62,8 @@ export function readRetractable(
     `with undecided (entity_id, fact_id) as (
        select f.entity_id, f.id from facts f where ${IS_LOST}
        union select f.entity_id, f.id from facts f where ${CAN_BE_LOST}
+       union select f.entity_id, f.id from chains h
+         join facts f on f.network_id = h.network_id and f.block_number > h.head - ${COUNTED_BLOCKS} where ${IS_COUNTED_ON}
        union select r.entity_id, r.fact_id from fact_events r where r.event_no is null)
      select ${ofEntityColumns.list} from (
        select e.entity_id, e.event_no from undecided u
