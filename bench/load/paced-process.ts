@@ -11,15 +11,10 @@ import { ResponseReader } from './response-reader.ts';
  * with the time at which it was due.
  */
 
-const {
-  request,
-  perSecond,
-  total,
-  from,
-  connections = 64,
-  stamp = 'due',
-} = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedOrder;
+const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedOrder;
+const { request, perSecond, total, from } = order;
 const { hostname, port, host, pathname } = new URL(request.url);
+const CONNECTIONS = 64;
 const STAMP = '"sentAtMs":0';
 const lines = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\r\n`);
 const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.join('')}`;
@@ -50,8 +45,7 @@ function sendDue(): void {
   while (sent < until) {
     const socket = free.shift();
     if (socket === undefined) return;
-    const dueAtMs = startedAtMs + (sent / perSecond) * 1_000;
-    socket.data.sinceMs = stamp === 'due' ? dueAtMs : performance.now();
+    socket.data.sinceMs = startedAtMs + (sent / perSecond) * 1_000;
     socket.write(requestText(from + sent, socket.data.sinceMs));
     sent++;
   }
@@ -70,7 +64,7 @@ const socket = {
   close: () => ended.reject(new Error(`${request.url} closed a connection`)),
   error: (_: unknown, error: Error) => ended.reject(error),
 };
-for (let i = 0; i < connections; i++) {
+for (let i = 0; i < CONNECTIONS; i++) {
   free.push(
     await Bun.connect({ hostname, port: Number(port), data: { response: new ResponseReader(), sinceMs: 0 }, socket }),
   );

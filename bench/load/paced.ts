@@ -16,13 +16,10 @@ export type PacedInput = {
   readonly request: PacedRequest;
   readonly perSecond: number;
   readonly seconds: number;
-  readonly connections?: number;
-  /** Whether `sentAtMs` is when a request was due, which is usual, or when it was sent. */
-  readonly stamp?: 'due' | 'sent';
 };
 /** For the process: `total` requests, the first of which has the number `from`. */
 export type PacedOrder = PacedInput & { readonly total: number; readonly from: number };
-/** The responses are counted from when their requests were due, or sent. */
+/** The responses are counted from when their requests were due. */
 export type PacedOutput = { readonly sent: number; readonly responseP50Ms: number; readonly responseP99Ms: number };
 
 /** A server that lets requests wait gains nothing by it, because the `sentAtMs` of each body is when it was due. */
@@ -38,9 +35,4 @@ export async function sendPaced(input: PacedInput, place: Place = 'anywhere'): P
   } finally {
     removeFolder(folder);
   }
-}
-
-/** So many as fast as the connections are free for them, each with the time at which it was sent. */
-export function sendBurst(request: PacedRequest, amount: number, connections: number): Promise<PacedOutput> {
-  return sendPaced({ request, perSecond: amount * 1_000, seconds: 0.001, connections, stamp: 'sent' });
 }
