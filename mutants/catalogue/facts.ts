@@ -113,8 +113,8 @@ export const facts: readonly Mutant[] = [
     name: 'finality-ignored',
     what: 'tells every webhook as soon as a fact is seen',
     file: 'store/chain/publish/facts.ts',
-    find: 'if (finalities.has(finality)) tell(outbox, fact, event, finality, telling);',
-    replace: 'tell(outbox, fact, event, finality, telling);',
+    find: 'if (finalities.has(finality)) addEvent(outbox, fact, event, finality, context);',
+    replace: 'addEvent(outbox, fact, event, finality, context);',
     caughtBy: { file: 'store/chain/commit', test: 'tells of a fact when it reaches the finality' },
   },
   {

@@ -120,7 +120,7 @@ export const finality: readonly Mutant[] = [
     name: 'left-branch-keeps-anchors',
     what: 'keeps the anchors of blocks that were replaced without a payment in them',
     file: 'chain/evm/follow/look.ts',
-    find: 'look: { ...look, isFork, blockTimeMs:',
+    find: 'look: { ...look, isTipReplaced, blockTimeMs:',
     replace: 'look: { ...look, blockTimeMs:',
     caughtBy: { file: 'chain/follow/witnesses', test: 'leaves no block that could become final' },
   },

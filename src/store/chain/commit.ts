@@ -13,7 +13,7 @@ import { attribute } from './invoices/attribute.ts';
 import { publishInvoices } from './invoices/events.ts';
 import { endWatches, findPassed } from './invoices/expire.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
-import { publishable, readSymbols, retractFacts, tellReached } from './publish/facts.ts';
+import { publishable, publishReached, readSymbols, retractFacts } from './publish/facts.ts';
 import { Outbox } from './publish/outbox.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
 import { withoutOutdated } from './sources/outdated.ts';
@@ -177,10 +177,10 @@ async function publish(
   const entityIds = new Set([...facts, ...passed].map(({ entityId }) => entityId));
   const wanted = await readWanted(queries, networkId, [...entityIds]);
   const symbols = await readSymbols(queries, networkId, [...facts, ...passed]);
-  const telling = { networkId, head: levels.head, nowMs, wanted, symbols };
-  tellReached(outbox, toPublish, telling);
+  const context = { networkId, head: levels.head, nowMs, wanted, symbols };
+  publishReached(outbox, toPublish, context);
   await publishInvoices(queries, outbox, {
-    ...{ ...telling, levels, passed },
+    ...{ ...context, levels, passed },
     ...{ reached: toPublish, retracted: ofInvoices, tip: tip.number },
   });
 }

@@ -88,7 +88,7 @@ function alertFailing(db: Database, { entity, endpointNo, destination }: Failing
       [entity, endpointNo, webhookNo, generation, failingSinceMs, nowMs + ALERT_EVERY_MS, nowMs],
     );
     if (changed === 0) return;
-    await tell(queries, dialect, FAILING_ALERT, longest, {
+    await queueEndpointAlert(queries, dialect, FAILING_ALERT, longest, {
       webhooks: failing
         .slice(0, WEBHOOKS_SHOWN)
         .map(({ webhookId, networkId, event }) => ({ webhookId, networkId, event })),
@@ -165,7 +165,7 @@ function endAlert(db: Database, alerted: Alerted): Promise<void> {
     }
     const removed = await queries.run(`delete from endpoint_alerts where ${unchanged}`, key);
     if (removed === 0 || !isInService(alerted) || postUrl === null || destination === null) return;
-    await tell(
+    await queueEndpointAlert(
       queries,
       dialect,
       RECOVERED_ALERT,
@@ -185,7 +185,7 @@ function isInService({ endpointNo, generation, nowEndpointNo, nowGeneration, blo
 
 const nameColumns = new Columns({ name: nullable(text('name')) });
 
-async function tell(
+async function queueEndpointAlert(
   queries: Queries,
   dialect: Dialect,
   event: string,

@@ -80,7 +80,7 @@ export function subjectsOfTask(
  * Deliveries to endpoints with ordering wait for deliveries of earlier events. Deliveries of later events wait for
  * them.
  */
-export async function takeTurnsOfRest(
+export async function joinOrderKeys(
   queries: Queries,
   dialect: Dialect,
   task: EventTask,

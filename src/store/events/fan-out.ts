@@ -6,7 +6,7 @@ import { eventTable } from '../tables.ts';
 import type { Progress, StepTools } from '../tasks/tasks.ts';
 import { finalityAsOf, optionsAsOf } from '../webhooks/option-changes.ts';
 import type { Receiver } from './acceptance.ts';
-import { type EventTask, takeTurnsOfRest } from './fan-out-task.ts';
+import { type EventTask, joinOrderKeys } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
 import { planFanOut } from './plan-acceptance.ts';
 import { receiverColumns, toReceivers } from './receivers.ts';
@@ -38,13 +38,13 @@ export async function fanOutStep(tools: StepTools, task: EventTask): Promise<Pro
   const found = seenRevision === null ? accepted : await finalityAsOf(queries, entityId, seenRevision, accepted);
   const receivers = await keepMissing(queries, dialect, task, await keepWanting(queries, task, event, found));
   const planned = { ...task, eventNo: dialect.hexOf(eventNo) };
-  const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
+  const places = await joinOrderKeys(queries, dialect, task, receivers);
   const last = found.length === dialect.limits.deliveries ? found.at(-1) : undefined;
   const changes = new CountChanges(dialect, 'acceptance');
   const made = task.made + receivers.length;
   // Webhooks may have been deleted since the event was acknowledged with its number of deliveries.
   if (last === undefined) await setDeliveries(queries, changes, task, made);
-  await insertDeliveries(queries, dialect, planFanOut(planned, nowMs, receivers, turns), { changes });
+  await insertDeliveries(queries, dialect, planFanOut(planned, nowMs, receivers, places), { changes });
   tools.noteMade(receivers.map(({ destination }) => destination));
   return last === undefined ? 'done' : { phase: task.phase, cursor: String(last.webhookNo), made, waitMs: 0 };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { EVM } from '../../../src/chain/evm/family.ts';
 import { TRON } from '../../../src/chain/tron/family.ts';
 import { showTronAddress } from '../../../src/domain/chain/families/tron.ts';
-import { type TruthNetwork, tellTruth } from '../../support/chain/payment-truth.ts';
+import { compareWithTruth, type TruthNetwork } from '../../support/chain/payment-truth.ts';
 import type { RequestFault } from '../../support/chain/rpc-proxy.ts';
 import { tronDialect } from '../../support/chain/tron/tron-dialect.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -39,7 +39,7 @@ onSuiteEngine('what is told of a real EVM', (store) => {
   const forks = payments / 10;
 
   test(`is what is in its chain after ${payments} payments and ${forks} forks of up to 9 blocks: 0 wrong`, async () => {
-    const truth = await tellTruth(store.db, BASE, { payments, forks });
+    const truth = await compareWithTruth(store.db, BASE, { payments, forks });
     expect(truth.paid).toBe(payments);
     expect(truth.canonical).toBeGreaterThan(payments / 2);
     expect(truth.retracted).toBeGreaterThan(forks / 2);
@@ -50,7 +50,7 @@ onSuiteEngine('what is told of a real EVM', (store) => {
   const tronForks = Number(process.env.TRON_FORKS ?? suiteRuns(8, 12));
 
   test(`is what is in its chain, by a node that speaks as Tron's do, after ${tronForks} forks: 0 wrong`, async () => {
-    const truth = await tellTruth(store.db, TRON_NETWORK, { payments: tronForks * 4, forks: tronForks });
+    const truth = await compareWithTruth(store.db, TRON_NETWORK, { payments: tronForks * 4, forks: tronForks });
     expect(truth.paid).toBe(tronForks * 4);
     expect(truth.canonical).toBeGreaterThan(tronForks * 2);
     expect(truth.retracted).toBeGreaterThan(tronForks / 4);

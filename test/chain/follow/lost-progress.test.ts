@@ -10,7 +10,7 @@ onSuiteEngine('a network of which it was lost how far it was read', (store) => {
     await network.lose();
     network.chain.mineEmpty(5);
     await network.follow();
-    expect(await network.toldOf(payment)).toEqual(['TransferProcessed 4']);
+    expect(await network.eventsOf(payment)).toEqual(['TransferProcessed 4']);
   });
 
   test('is not told of a payment that was undone meanwhile', async () => {
@@ -20,7 +20,7 @@ onSuiteEngine('a network of which it was lost how far it was read', (store) => {
     await network.lose();
     network.chain.fork(1, [[], [], [], [], [], []]);
     await network.follow();
-    expect(await network.toldOf(payment)).toEqual([]);
+    expect(await network.eventsOf(payment)).toEqual([]);
   });
 
   test('is read from where it was confirmed, because the blocks after it may have been replaced', async () => {
@@ -35,7 +35,7 @@ onSuiteEngine('a network of which it was lost how far it was read', (store) => {
     network.chain.mineEmpty(60);
     // A lone node has to call a block final at two heads.
     await network.followBlocks(8);
-    expect(await network.toldOf(added)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
+    expect(await network.eventsOf(added)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
   });
 
   test('is told nothing of it a second time', async () => {
@@ -43,7 +43,7 @@ onSuiteEngine('a network of which it was lost how far it was read', (store) => {
     const payment = network.pay();
     await network.followBlocks(30);
     const before = await network.events();
-    expect(await network.toldOf(payment)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
+    expect(await network.eventsOf(payment)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
     await network.lose();
     network.chain.mineEmpty(30);
     await network.follow();

@@ -9,7 +9,7 @@ onSuiteEngine('a network that was reorganised below finality', (store) => {
     const { network, payment, from } = await haltedNetwork(store.db);
     expect(await resumeNetwork(store.db, network.networkId, from)).toBe(true);
     await network.followBlocks(8);
-    expect(await network.toldOf(payment)).toEqual(TAKEN_BACK);
+    expect(await network.eventsOf(payment)).toEqual(TAKEN_BACK);
   });
 
   test('is read from where it was resumed, also when no node can be asked at first', async () => {
@@ -19,7 +19,7 @@ onSuiteEngine('a network that was reorganised below finality', (store) => {
     expect(await network.follow(2)).toEqual(['failed', 'failed']);
     for (const { faults } of network.models) faults.unreachable = 0;
     await network.followBlocks(12);
-    expect(await network.toldOf(payment)).toEqual(TAKEN_BACK);
+    expect(await network.eventsOf(payment)).toEqual(TAKEN_BACK);
   });
 
   test('is followed by its nodes at once when it is resumed, although they were taken for those of another one', async () => {
@@ -42,8 +42,8 @@ async function haltedNetwork(db: Database, nodes = 1) {
   const payment = network.pay();
   const from = network.chain.head;
   await network.followBlocks(25);
-  await network.tell();
-  expect(await network.toldOf(payment)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
+  await network.acceptFacts();
+  expect(await network.eventsOf(payment)).toEqual(['TransferFinalized final', 'TransferProcessed 4']);
   const depth = network.chain.head - from + 1;
   network.chain.fork(
     depth,

@@ -25,7 +25,7 @@ const amounts = fc.tuple(fc.bigInt(1n, 10n ** 20n), fc.integer({ min: 0, max: 18
         .slice(0, decimals)}`,
 );
 
-const tellings = fc.record({
+const storyTerms = fc.record({
   name: fc.constantFrom(...SCENARIO_NAMES),
   periods: fc.integer({ min: 1, max: 24 }),
   networkId: fc.constantFrom(1, 8453, 900, 901, 77),
@@ -46,14 +46,14 @@ function randomFrom(seed: number): (count: number) => Uint8Array {
   };
 }
 
-type Telling = typeof tellings extends fc.Arbitrary<infer Value> ? Value : never;
+type Terms = typeof storyTerms extends fc.Arbitrary<infer Value> ? Value : never;
 
-const tell = ({ name, periods, seed, ...terms }: Telling) =>
+const storyOf = ({ name, periods, seed, ...terms }: Terms) =>
   writeScenario(name, { ...terms, random: randomFrom(seed) }, periods);
 
 /** Holds a property of every story, whatever its terms. */
-function everyStory(check: (events: readonly ScenarioEvent[], telling: Telling) => void): void {
-  fc.assert(fc.property(tellings, (telling) => check(tell(telling), telling)));
+function everyStory(check: (events: readonly ScenarioEvent[], terms: Terms) => void): void {
+  fc.assert(fc.property(storyTerms, (terms) => check(storyOf(terms), terms)));
 }
 
 const kindsOf = (events: readonly ScenarioEvent[]): string[] => events.map(({ event }) => event);
@@ -152,7 +152,7 @@ describe('every story', () => {
   });
 
   test('is the same when it is told again with the same randomness', () => {
-    everyStory((events, telling) => expect(tell(telling)).toEqual([...events]));
+    everyStory((events, terms) => expect(storyOf(terms)).toEqual([...events]));
   });
 });
 

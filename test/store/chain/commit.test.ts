@@ -48,7 +48,7 @@ onSuiteEngine('a step of a network', (store) => {
     const step = async (head: number, changes: readonly FactChange[] = [], more: Partial<Step> = {}) => {
       const held = await lease();
       const isWritten = await networks.commit(held, { ...stepTo(held, head), changes, ...more });
-      if (isWritten) await tell(store.db, networkId);
+      if (isWritten) await acceptFacts(store.db, networkId);
       return isWritten;
     };
     return { networks, lease, step };
@@ -375,7 +375,7 @@ onSuiteEngine('a step of a network', (store) => {
     await networks.commit(held, { ...stepTo(held, 50), changes: [{ change: 'seen', fact, evidence: CONFIRMED }] });
     await networks.commit(held, { ...stepTo(held, 52), changes: [{ change: 'lost', lostAtHead: 52, ...fact }] });
     await networks.commit(held, { ...stepTo(held, 55), changes: [{ change: 'retracted', ...fact }] });
-    await tell(store.db, networkId);
+    await acceptFacts(store.db, networkId);
     expect(await told(entityId)).toEqual([]);
   });
 
@@ -784,7 +784,7 @@ onSuiteEngine('a step of a network', (store) => {
     await commitAndAccept(102, { ...held, change: 'lost', lostAtHead: 102 });
     await commitAndAccept(106, { change: 'retracted', ...held });
     await commitAndAccept(110, { change: 'again', ...held, position: at(110) });
-    await tell(store.db, networkId);
+    await acceptFacts(store.db, networkId);
     const kinds = (await deliverAll(store.db, entityId)).map((one) => JSON.parse(one).event);
     expect(kinds).toEqual([RETRACTION, 'TransferProcessed']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
@@ -899,7 +899,7 @@ function stepTo({ state }: Lease, head: number): Step {
   };
 }
 
-async function tell(db: Database, networkId: number): Promise<void> {
+async function acceptFacts(db: Database, networkId: number): Promise<void> {
   const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
   const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
   for (let step = 0; step < 50 && (await acceptFactEvents(db, networkId, options)) > 0; step++);

@@ -21,34 +21,34 @@ onSuiteEngine('a held event that its sender retracts', (store) => {
       await accept(store.db, newEvent(entityId, { event: RETRACTION, networkId, body, retracts: 'paid' }));
       await runTasks(store.db);
     };
-    const mineAndTell = async () => {
+    const mineAndAccept = async () => {
       network.chain.mine([transaction]);
       await network.followBlocks(6);
-      await network.tell();
+      await network.acceptFacts();
       await runTasks(store.db);
     };
-    return { ...network, entityId, retract, mineAndTell };
+    return { ...network, entityId, retract, mineAndAccept };
   };
 
   test('is not delivered when its transaction has the finality of a webhook', async () => {
-    const { entityId, retract, mineAndTell } = await begin();
+    const { entityId, retract, mineAndAccept } = await begin();
     await retract();
-    await mineAndTell();
+    await mineAndAccept();
     expect(await readDeliveries(store.db, entityId)).toEqual([]);
   });
 
   test('is retracted at the webhooks that have it, and delivered to no other', async () => {
-    const { entityId, networkId, retract, mineAndTell, followBlocks, tell } = await begin();
+    const { entityId, networkId, retract, mineAndAccept, followBlocks, acceptFacts } = await begin();
     const other = 'https://final.example.com/';
     await register(store.db, entityId, other, [{ networkId, event: 'TransferProcessed' }]);
     await setFinality(store.db, entityId, { postUrl: other }, 'final');
-    await mineAndTell();
+    await mineAndAccept();
     const [delivery] = await claim(store.db, entityId);
     if (delivery !== undefined) await record(store.db, attemptThat('delivered', delivery));
     await retract();
     expect(await statuses(store.db, entityId)).toEqual(['delivered', 'pending']);
     await followBlocks(80);
-    await tell();
+    await acceptFacts();
     await runTasks(store.db);
     expect(await statuses(store.db, entityId)).toEqual(['delivered', 'pending']);
   });

@@ -106,22 +106,22 @@ onSuiteEngine('listen sessions', (store: TestStore) => {
   });
 
   test('take a held event once its transaction has the default finality, and not before', async () => {
-    const { networkId, tenant, chain, follow, tell } = await newStoredNetwork(store.db);
+    const { networkId, tenant, chain, follow, acceptFacts } = await newStoredNetwork(store.db);
     const { session } = await open(tenant.entityId);
     const reader = await connect(session);
     const transaction = chain.transaction();
     const held = { event: 'TransferProcessed', networkId, heldFor: transaction.hash };
     await accept(store.db, newEvent(tenant.entityId, { ...held, eventId: 'held', body: '{"amount":"1"}' }));
     await follow(2);
-    await tell();
+    await acceptFacts();
     expect(await take(session, reader)).toEqual([]);
     chain.mine([transaction]);
     await follow(2);
-    await tell();
+    await acceptFacts();
     expect(await take(session, reader)).toMatchObject([{ eventId: 'held', body: '{"amount":"1"}' }]);
     chain.mineEmpty(5);
     await follow(5);
-    await tell();
+    await acceptFacts();
     expect(await take(session, reader)).toEqual([]);
   });
 

@@ -179,15 +179,15 @@ onSuiteEngine('the payments of a day by token', (store) => {
   test('equal the chain on both days around midnight, after reorgs that drop, move and bring back payments', async () => {
     const { db } = store;
     // Block 53 is the first one of the second day.
-    const { networkId, tenant, chain, payment, follow, followBlocks, tell } = await newStoredNetwork(db, 1, {
+    const { networkId, tenant, chain, payment, follow, followBlocks, acceptFacts } = await newStoredNetwork(db, 1, {
       decoder: withAmounts,
       blockTimeS: 120,
     });
     const settle = async () => {
-      await tell();
+      await acceptFacts();
       await runTasks(db);
       await completeAll(db, tenant.entityId, 'delivered');
-      await tell();
+      await acceptFacts();
     };
     const blocks = Array.from({ length: 18 }, () => [payment(), payment()]);
     for (const [index, transactions] of blocks.entries()) {

@@ -50,7 +50,7 @@ export type Truth = {
   readonly errors: readonly string[];
 };
 
-export async function tellTruth(
+export async function compareWithTruth(
   db: Database,
   network: TruthNetwork,
   { payments, forks, seed = 2 }: { payments: number; forks: number; seed?: number },

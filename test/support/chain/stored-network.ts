@@ -94,7 +94,7 @@ export async function newStoredNetwork(
       }
     },
     /** Accepts the events that wait. */
-    tell: async () => {
+    acceptFacts: async () => {
       const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
       const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
       while ((await acceptFactEvents(db, networkId, options)) > 0);
@@ -108,7 +108,7 @@ export async function newStoredNetwork(
     },
     events: () =>
       db.all('select fact_id, event, finality, no from fact_events where network_id = $1 order by no', [networkId]),
-    toldOf: async ({ hash }: ModelTransaction) => {
+    eventsOf: async ({ hash }: ModelTransaction) => {
       const rows = await db.all<{ event: string; finality: string }>(
         `select e.event, e.finality from fact_events e join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
          where e.network_id = $1 and f.transaction_hash = $2`,

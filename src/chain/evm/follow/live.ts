@@ -133,14 +133,14 @@ function blocksInQuestion({ reading }: Tail, found: readonly FoundFact[], stored
   );
 }
 
-function noteReorg(poll: EvmPoll, { look: { agreed, isFork }, from }: Tail, replacedFrom: number | null): void {
+function noteReorg(poll: EvmPoll, { look: { agreed, isTipReplaced }, from }: Tail, replacedFrom: number | null): void {
   const tip = poll.state.tip?.number ?? 0;
   const { memory } = poll.follow;
   const hasLost = poll.lease.lost.length > 0;
-  if (!hasLost) memory.forkBase = null;
-  if (isFork || replacedFrom !== null) memory.noteFork(Math.min(from - 1, agreed?.number ?? from - 1), hasLost);
-  const forkDepth = isFork && agreed !== null ? tip - agreed.number : 0;
-  poll.reorgDepth = Math.max(forkDepth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
+  if (!hasLost) memory.reorgBase = null;
+  if (isTipReplaced || replacedFrom !== null) memory.noteReorg(Math.min(from - 1, agreed?.number ?? from - 1), hasLost);
+  const depth = isTipReplaced && agreed !== null ? tip - agreed.number : 0;
+  poll.reorgDepth = Math.max(depth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
 }
 
 /** The anchors after this poll: blocks that the node agreed with, newer ones that nothing contradicts, and the new tip. */
@@ -150,7 +150,7 @@ function anchorsAfter(poll: EvmPoll, tail: Tail, blocks: CanonicalBlocks, isReor
   const stands = ({ number, hash }: BlockRef) => (blocks.hashAt(number) ?? hash) === hash;
   const kept = poll.state.anchors.filter((anchor) => {
     if (anchor.number <= agreed) return true;
-    return !look.isFork && !isReorg && anchor.number < to.number && stands(anchor);
+    return !look.isTipReplaced && !isReorg && anchor.number < to.number && stands(anchor);
   });
   const added: BlockRef[] = [];
   const { finalized } = look;
@@ -221,7 +221,7 @@ function levelsNow({ state, lease, follow }: EvmPoll, { head, blockTimeMs }: Loo
 }
 
 /**
- * The head from which facts count their confirmations. Stored facts above what was read, as after a deep fork, may have been
+ * The head from which facts count their confirmations. Stored facts above what was read, as after a deep reorg, may have been
  * undone: they gain none until they are read.
  */
 async function countedHead(poll: EvmPoll, { head }: Look, to: Header): Promise<number> {

@@ -6,7 +6,7 @@ import type { Node } from '../../rpc/node.ts';
 import { blockAt, taggedBlock } from '../rpc/calls.ts';
 import { chooseAnchor, floorIndex } from './blocks/anchors.ts';
 import type { EvmPoll } from './evm-poll.ts';
-import { mayFollowFork } from './witnesses/consult.ts';
+import { mayFollowReorg } from './witnesses/consult.ts';
 
 /** The state of the network, as one node reports it. */
 export type Look = {
@@ -18,7 +18,7 @@ export type Look = {
   /** The newest stored block that is known to be the node's too; null before the first block was read. */
   readonly agreed: BlockRef | null;
   /** Whether a newer stored block was replaced. */
-  readonly isFork: boolean;
+  readonly isTipReplaced: boolean;
   readonly blockTimeMs: number | null;
   /** Blocks of the node that are known from looking for the one that agrees, by number. */
   readonly hashes: ReadonlyMap<number, string>;
@@ -81,7 +81,15 @@ export async function lookAt(poll: EvmPoll, node: Node, { withTags, isTail }: Lo
   if (withTags) witnesses.noteTags(node, head, tags);
   const blockTimeMs = learnPace(poll, head);
   const hashes = new Map([[head.number, head.hash]]);
-  const look = { head, withTags, finalized: tags.finalized, agreed: early ?? tip, isFork: false, blockTimeMs, hashes };
+  const look = {
+    head,
+    withTags,
+    finalized: tags.finalized,
+    agreed: early ?? tip,
+    isTipReplaced: false,
+    blockTimeMs,
+    hashes,
+  };
   if (tip === null) return { kind: 'look', look: { ...look, agreed: null } };
   if (early === null && isNext(poll, tip, head)) return { kind: 'look', look };
   const anchor = early ?? choose(head.number < tip.number ? head.number : null) ?? tip;
@@ -126,18 +134,21 @@ async function compareAt(poll: EvmPoll, node: Node, look: Compared, header: Head
     memory.shortForks = 0;
     memory.verifiedAtMs = clock.nowMs();
     if (head.number < tip.number) return behind(poll, head);
-    const isFork = !(await hasTip(poll, node, look, tip));
-    if (isFork && !(await mayFollowFork(poll, node, tip, head.number))) return { kind: 'minority' };
+    const isTipReplaced = !(await hasTip(poll, node, look, tip));
+    if (isTipReplaced && !(await mayFollowReorg(poll, node, tip, head.number))) return { kind: 'minority' };
     poll.isTipShared = true;
-    return { kind: 'look', look: { ...look, isFork, blockTimeMs: learnBlockTime(look.blockTimeMs, header, head) } };
+    return {
+      kind: 'look',
+      look: { ...look, isTipReplaced, blockTimeMs: learnBlockTime(look.blockTimeMs, header, head) },
+    };
   }
   // A shorter node may be on an abandoned branch. Follow it back only after it has stayed there for `SHORT_FORKS` polls.
   if (head.number < tip.number && ++memory.shortForks < SHORT_FORKS) return behind(poll, head);
   const agreed = await walkBack(poll, node, anchor, head, hashes);
   if (agreed === null) return { kind: 'conflict' };
-  if (!(await mayFollowFork(poll, node, anchor, head.number))) return { kind: 'minority' };
+  if (!(await mayFollowReorg(poll, node, anchor, head.number))) return { kind: 'minority' };
   poll.isTipShared = true;
-  return { kind: 'look', look: { ...look, agreed, isFork: true } };
+  return { kind: 'look', look: { ...look, agreed, isTipReplaced: true } };
 }
 
 /**

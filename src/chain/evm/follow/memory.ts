@@ -35,7 +35,7 @@ export type ConfirmProgress = {
   open: readonly FoundFact[];
 };
 
-/** One pass over the transactions of the blocks above a fork, by one node. */
+/** One pass over the transactions of the blocks above a reorg, by one node. */
 export type LostTrace = {
   readonly node: string;
   /** The lost facts that the pass is about. */
@@ -86,8 +86,8 @@ export class EvmMemory extends Memory {
   verifiedAtMs = LONG_AGO;
   /** Nodes that refuse filters by block hash: how often in a row. */
   readonly hashRefusals = new Map<string, number>();
-  /** The lowest block that every fork since the oldest lost fact has left in place; null if that is not known. */
-  forkBase: number | null = null;
+  /** The lowest block that every reorg since the oldest lost fact has left in place; null if that is not known. */
+  reorgBase: number | null = null;
   trace: LostTrace | null = null;
   /** Lost transactions that are in a block again, so that their receipts are asked for. */
   readonly included = new Set<string>();
@@ -153,12 +153,12 @@ export class EvmMemory extends Memory {
     return tip - this.othersTail.tip >= TAIL_BLOCKS && nowMs - this.othersTail.atMs >= TAIL_MS;
   }
 
-  /** A fork has replaced blocks above this one. Without knowing where earlier forks began, the base stays unknown. */
-  noteFork(base: number, hasLost: boolean): void {
+  /** A reorg has replaced blocks above this one. Without knowing where earlier reorgs began, the base stays unknown. */
+  noteReorg(base: number, hasLost: boolean): void {
     this.trace = null;
     this.readings.cut(base);
-    if (hasLost && this.forkBase === null) return;
-    this.forkBase = Math.min(this.forkBase ?? base, base);
+    if (hasLost && this.reorgBase === null) return;
+    this.reorgBase = Math.min(this.reorgBase ?? base, base);
   }
 
   override get isUndecided(): boolean {
@@ -178,7 +178,7 @@ export class EvmMemory extends Memory {
     this.paceFrom = null;
     this.verifiedAtMs = LONG_AGO;
     this.readings.clear();
-    this.forkBase = null;
+    this.reorgBase = null;
     this.trace = null;
     this.included.clear();
     this.heldHead = null;

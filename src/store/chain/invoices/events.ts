@@ -13,7 +13,7 @@ import type { Queries, SqlValue } from '../../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../../database/sql.ts';
 import type { RetractedRow } from '../fact-changes.ts';
 import type { FactRow } from '../facts/new-facts.ts';
-import { type Telling, tell, wantedEvent } from '../publish/facts.ts';
+import { addEvent, type PublishContext, wantedEvent } from '../publish/facts.ts';
 import type { Outbox, OutboxEvent } from '../publish/outbox.ts';
 import type { Reached } from '../reached.ts';
 import { factEventTable } from '../tables.ts';
@@ -48,7 +48,7 @@ import {
  * was not published yet leads to no `EventRetracted`, and they count it.
  */
 
-export type InvoiceStep = Telling & {
+export type InvoiceStep = PublishContext & {
   readonly levels: Levels;
   /** Payments that have reached a finality. */
   readonly reached: readonly Reached[];
@@ -147,7 +147,7 @@ class InvoiceEvents {
       const due = facts.flatMap((fact) =>
         kindsOf(fact.kind).flatMap((event) =>
           !has.has(nameOf(fact, event, finality)) && this.#isDue(fact, event, finality)
-            ? tell(this.outbox, fact, event, finality, this.step)
+            ? addEvent(this.outbox, fact, event, finality, this.step)
             : [],
         ),
       );

@@ -17,7 +17,7 @@ import type { Outbox, OutboxEvent } from './outbox.ts';
 /** The events that the facts of one step lead to. */
 
 /** The state of the network and the wishes of its webhooks, from which one step makes payloads. */
-export type Telling = {
+export type PublishContext = {
   readonly networkId: number;
   readonly head: number;
   readonly nowMs: number;
@@ -50,11 +50,11 @@ export async function readSymbols(
   return symbols;
 }
 
-export function tellReached(outbox: Outbox, reached: readonly Reached[], telling: Telling): void {
+export function publishReached(outbox: Outbox, reached: readonly Reached[], context: PublishContext): void {
   for (const { fact, finalities } of reached) {
     for (const event of kindsOf(fact.kind)) {
-      for (const finality of telling.wanted.of(wantedEvent(fact, event))) {
-        if (finalities.has(finality)) tell(outbox, fact, event, finality, telling);
+      for (const finality of context.wanted.of(wantedEvent(fact, event))) {
+        if (finalities.has(finality)) addEvent(outbox, fact, event, finality, context);
       }
     }
   }
@@ -67,12 +67,12 @@ export function wantedEvent(fact: FactRow, event: string): WantedEvent {
 }
 
 /** Adds the event of a fact that has this finality. */
-export function tell(
+export function addEvent(
   outbox: Outbox,
   fact: FactRow,
   event: string,
   finality: string,
-  { symbols, ...moment }: Telling,
+  { symbols, ...moment }: PublishContext,
 ): OutboxEvent {
   // A held event has its own bytes.
   const payload =

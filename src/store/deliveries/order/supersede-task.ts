@@ -5,7 +5,7 @@ import { lockKeys, settleKeys } from './order-keys.ts';
 import { keysOfWaiting, moveToRecord, readWaiting } from './supersede.ts';
 
 /** How soon a delivery in flight is looked at again. */
-const LOOK_AGAIN_MS = 200;
+const RECHECK_MS = 200;
 
 /**
  * Ends the deliveries of an event that were in flight when the event was superseded. A request that fails would be
@@ -27,5 +27,5 @@ export async function supersedeStep(
   await wakeHeads(queries, dialect, promoted);
   await changes.write(queries);
   noteDue(promoted.map(({ destination }) => destination));
-  return moved.length === waiting.length ? 'done' : { phase, cursor, waitMs: LOOK_AGAIN_MS };
+  return moved.length === waiting.length ? 'done' : { phase, cursor, waitMs: RECHECK_MS };
 }

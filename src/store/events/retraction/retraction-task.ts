@@ -18,7 +18,7 @@ import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
 import { MAY_BE_RECEIVED, STATUS_CODES } from '../../deliveries/states.ts';
 import type { Progress, StepTools } from '../../tasks/tasks.ts';
 import type { Receiver } from '../acceptance.ts';
-import { type EventTask, subjectsOfTask, takeTurnsOfRest } from '../fan-out-task.ts';
+import { type EventTask, joinOrderKeys, subjectsOfTask } from '../fan-out-task.ts';
 import { planFanOut } from '../plan-acceptance.ts';
 import { setDeliveries } from '../unmatched.ts';
 import { findReceiversOf } from './receivers.ts';
@@ -43,11 +43,11 @@ import { findReceiversOf } from './receivers.ts';
  */
 
 /** How soon a delivery in flight is looked at again. */
-const LOOK_AGAIN_MS = 200;
+const RECHECK_MS = 200;
 
 /** The subject of the task is the original, and its event is the retraction. */
 export function retractStep(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
-  return task.phase === 'ending' ? awaitOriginals(tools, task) : tellNext(tools, task);
+  return task.phase === 'ending' ? awaitOriginals(tools, task) : retractNext(tools, task);
 }
 
 const originalColumns = new Columns({
@@ -90,7 +90,7 @@ function mayHaveReceived({ status, mayBeReceived }: Original): boolean {
   return mayBeReceived === 1 && status !== STATUS_CODES.cancelled;
 }
 
-async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
+async function retractNext(tools: StepTools, task: EventTask): Promise<Progress> {
   const { queries, dialect, nowMs } = tools;
   const { entity } = task;
   const originals = await readOriginals(queries, dialect, task);
@@ -110,13 +110,13 @@ async function tellNext(tools: StepTools, task: EventTask): Promise<Progress> {
   await keyInFlight(queries, dialect, task, receivers, inFlight);
   // Also settles keys of originals that are left for the next step, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
-  const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
+  const places = await joinOrderKeys(queries, dialect, task, receivers);
   const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
   const readTo = settled.at(-1);
   const cursor = readTo === undefined ? task.cursor : dialect.hexOf(readTo.id);
   // The retraction is an event with its own number, so that its deliveries are of round 0.
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo), round: 0 };
-  const rows = planFanOut(planned, nowMs, receivers, turns);
+  const rows = planFanOut(planned, nowMs, receivers, places);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
   tools.noteMade(receivers.map(({ destination }) => destination));
   tools.noteDue(promoted.map(({ destination }) => destination));
@@ -234,5 +234,5 @@ async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progre
   await wakeHeads(queries, dialect, promoted);
   await changes.write(queries);
   tools.noteDue(promoted.map(({ destination }) => destination));
-  return left.length === 0 ? 'done' : { phase: task.phase, cursor: task.cursor, waitMs: LOOK_AGAIN_MS };
+  return left.length === 0 ? 'done' : { phase: task.phase, cursor: task.cursor, waitMs: RECHECK_MS };
 }

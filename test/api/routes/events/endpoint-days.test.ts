@@ -154,7 +154,7 @@ onSuiteEngine('the reconciliation of an endpoint', (store) => {
 
   test('waits for a held event only until its own finality', async () => {
     const { db } = store;
-    const { networkId, tenant: owner, chain, follow, followBlocks, tell } = await newStoredNetwork(db);
+    const { networkId, tenant: owner, chain, follow, followBlocks, acceptFacts } = await newStoredNetwork(db);
     const [seen, other] = [`${UP}/seen`, `${UP}/other`];
     await register(db, owner.entityId, seen, [{ networkId, event: 'TransferProcessed' }]);
     await register(db, owner.entityId, other, [LATE_ON_1]);
@@ -172,14 +172,14 @@ onSuiteEngine('the reconciliation of an endpoint', (store) => {
     expect([await progress(of1), await progress(of2)]).toEqual([['waiting'], []]);
     chain.mine([transaction]);
     await follow(1);
-    await tell();
+    await acceptFacts();
     await runTasks(db);
     await complete(seen, 'delivered', owner);
     // Another webhook waits for 4 confirmations.
     expect([await progress(), await progress(of1)]).toEqual([['waiting'], ['acknowledged']]);
     await followBlocks(3);
     expect([await progress(), await progress(of1)]).toEqual([['waiting'], ['acknowledged']]);
-    await tell();
+    await acceptFacts();
     await runTasks(db);
     await completeAll(db, owner.entityId, 'failed');
     expect([await progress(), await progress(of1)]).toEqual([['failed'], ['acknowledged']]);

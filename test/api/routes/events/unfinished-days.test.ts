@@ -42,7 +42,7 @@ onSuiteEngine('the reconciliation of a day', (store) => {
 
   test('waits for a held event until every finality that a webhook wants is reached and delivered', async () => {
     const { db } = store;
-    const { networkId, tenant, chain, follow, followBlocks, tell } = await newStoredNetwork(db);
+    const { networkId, tenant, chain, follow, followBlocks, acceptFacts } = await newStoredNetwork(db);
     // Beside the webhook for 4 confirmations.
     await register(db, tenant.entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);
     const transaction = chain.transaction();
@@ -58,11 +58,11 @@ onSuiteEngine('the reconciliation of a day', (store) => {
     const steps: [string, () => Promise<unknown>, string][] = [
       ['it is held', () => follow(2), 'waiting'],
       ['its block is read', include, 'waiting'],
-      ['its first finality is accepted', () => tell(), 'waiting'],
+      ['its first finality is accepted', () => acceptFacts(), 'waiting'],
       ['its first delivery is made', () => runTasks(db), 'waiting'],
       ['its first delivery is acknowledged', deliver, 'waiting'],
       ['it has 4 confirmations', () => followBlocks(3), 'waiting'],
-      ['its second finality is accepted', () => tell(), 'waiting'],
+      ['its second finality is accepted', () => acceptFacts(), 'waiting'],
       ['its second delivery is made', () => runTasks(db), 'sent'],
       ['its second delivery is acknowledged', deliver, 'acknowledged'],
       ['it is final', () => followBlocks(30), 'acknowledged'],
@@ -90,17 +90,17 @@ onSuiteEngine('the reconciliation of a day', (store) => {
 
   test('waits for a payment whose retraction is not published yet', async () => {
     const { db } = store;
-    const { tenant, chain, pay, follow, followBlocks, tell } = await newStoredNetwork(db);
+    const { tenant, chain, pay, follow, followBlocks, acceptFacts } = await newStoredNetwork(db);
     pay();
     await follow(2);
     await followBlocks(4);
-    await tell();
+    await acceptFacts();
     await completeAll(db, tenant.entityId, 'delivered');
     expect(await progressOf(tenant)).toEqual(['acknowledged']);
     chain.fork(5, [[], [], [], [], [], []]);
     await followBlocks(6);
     expect(await progressOf(tenant)).toEqual(['waiting']);
-    await tell();
+    await acceptFacts();
     expect(await progressOf(tenant)).toEqual(['acknowledged', 'waiting']);
     await runTasks(db);
     await completeAll(db, tenant.entityId, 'delivered');

@@ -72,7 +72,7 @@ onSuiteEngine('supersession', (store) => {
   });
 
   test('a held payment ends the reminders once its transaction has the finality of a webhook, and none before', async () => {
-    const { networkId, tenant, chain, follow, followBlocks, tell } = await newStoredNetwork(store.db);
+    const { networkId, tenant, chain, follow, followBlocks, acceptFacts } = await newStoredNetwork(store.db);
     const { entityId } = tenant;
     await register(store.db, entityId, HOOK, [{ networkId, event: 'LatePayment' }]);
     const aboutHere = (event: string) => ({ ...about(entityId, event, 'a'), agreementId: null, networkId });
@@ -85,10 +85,10 @@ onSuiteEngine('supersession', (store) => {
     await follow(2);
     chain.mine([transaction]);
     await follow(1);
-    await tell();
+    await acceptFacts();
     expect(await statuses(store.db, entityId)).toEqual(['pending', 'pending']);
     await followBlocks(4);
-    await tell();
+    await acceptFacts();
     await runTasks(store.db);
     expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending', 'superseded']);
     expect(await accept(store.db, third)).toMatchObject([{ deliveries: 0, supersededBy: payment.eventId }]);

@@ -198,7 +198,7 @@ async function writeNews(
     final: poll.state.final,
     isFollowed: poll.isFollowed,
   });
-  if (differences.replacedFrom !== null) memory.noteFork(from - 1, poll.lease.lost.length > 0);
+  if (differences.replacedFrom !== null) memory.noteReorg(from - 1, poll.lease.lost.length > 0);
   const dated = await dateExpected(poll, node, found, differences.changes);
   const { changes, open } = await withVerdicts(poll, progress, inTurn(dated, waits));
   const undecided = new Set(open.map(keyOf));

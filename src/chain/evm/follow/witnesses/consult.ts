@@ -130,7 +130,7 @@ async function hasOurBranch({ state, follow }: EvmPoll, node: Node): Promise<boo
  * Whether to follow a node that has replaced a stored block. A quorum on other blocks is followed; with fewer, the branch that
  * is stored stays while a node that moves still has it, and that node leads. Without such a node the leader is followed.
  */
-export async function mayFollowFork(poll: EvmPoll, leader: Node, replaced: BlockRef, head: number): Promise<boolean> {
+export async function mayFollowReorg(poll: EvmPoll, leader: Node, replaced: BlockRef, head: number): Promise<boolean> {
   const { witnesses, nodes } = poll.follow;
   const { blockTimeMs } = poll.state;
   if (nodes.count === 1) return true;

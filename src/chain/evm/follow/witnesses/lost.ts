@@ -12,8 +12,8 @@ import type { LostTrace } from '../memory.ts';
 import { shownBy } from './votes.ts';
 
 /**
- * Looks for lost facts before they are retracted, because a node may have left out their log since a fork moved them. The
- * transactions of the blocks above the fork show which of them are in a block again; only these need a receipt. The number of
+ * Looks for lost facts before they are retracted, because a node may have left out their log since a reorg moved them. The
+ * transactions of the blocks above the reorg show which of them are in a block again; only these need a receipt. The number of
  * calls depends on the blocks, and not on the payments. A retraction needs two answers, and answers of a quorum.
  */
 
@@ -54,26 +54,26 @@ function isByLog(poll: EvmPoll, fact: StoredFact): boolean {
 }
 
 /**
- * Whether a receipt decides about the fact. The blocks above the fork decide otherwise: they need a fact with a followed log, and
- * a known fork. If they show that the transaction is in a block again, its receipt says whether the fact is too.
+ * Whether a receipt decides about the fact. The blocks above the reorg decide otherwise: they need a fact with a followed log, and
+ * a known reorg. If they show that the transaction is in a block again, its receipt says whether the fact is too.
  */
 function isByReceipt(poll: EvmPoll, fact: StoredFact): boolean {
   const { memory } = poll.follow;
-  return !isByLog(poll, fact) || memory.forkBase === null || memory.included.has(fact.transactionHash);
+  return !isByLog(poll, fact) || memory.reorgBase === null || memory.included.has(fact.transactionHash);
 }
 
 /** Reads the next blocks of a pass. */
 async function traceBlocks(poll: EvmPoll, leader: Node, due: readonly StoredFact[]): Promise<void> {
   const { memory, nodes } = poll.follow;
   const { tip } = poll.state;
-  if (due.length === 0 || memory.forkBase === null || tip === null) {
+  if (due.length === 0 || memory.reorgBase === null || tip === null) {
     memory.trace = null;
     return;
   }
   const current = nodes.all.find(({ id, waitMs }) => id === memory.trace?.node && waitMs === 0);
   const node = current ?? nextNode(poll, leader, due);
   if (memory.trace?.node !== node.id) {
-    const next = memory.forkBase + 1;
+    const next = memory.reorgBase + 1;
     memory.trace = { node: node.id, facts: new Set(due.map(keyOf)), next, transactions: new Set() };
   }
   const { trace } = memory;
