@@ -1,12 +1,14 @@
 import type { AttentionList, AttentionQuery, EntityAttention } from '../../contract/attention.ts';
 import { SLOTS } from '../../domain/stats.ts';
 import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
-import { Columns, chunks, entityKey, integer, Parameters, text, uuid } from '../database/sql.ts';
+import { chunks, entityKey, Parameters } from '../database/sql.ts';
+import { statsTable } from '../tables.ts';
+import { entityTable } from '../tenants/tables.ts';
 import { NO_TROUBLES, readTroubles, type Troubles } from './troubles.ts';
 
 /** The entities of the store in the order in which an operator should look at them. */
 
-const entityColumns = new Columns({ entityId: text('id'), name: text('name') });
+const entityColumns = entityTable.pick(['entityId', 'name']);
 
 type Standing = Troubles & { readonly entityId: string; readonly name: string; readonly waiting: number };
 
@@ -83,7 +85,7 @@ const NO_TRAFFIC: Traffic = { eventsLastHour: 0, failuresLastHour: 0 };
 const MINUTE_S = 60;
 const MINUTES = 60;
 
-const minuteColumns = new Columns({ entity: uuid('entity_id'), startS: integer('start_s'), counts: text('counts') });
+const minuteColumns = statsTable.pick(['entity', 'startS', 'counts']);
 
 /** Entities for each statement: their rows of an hour are read and summed within milliseconds. */
 const ENTITIES_PER_READ = 10;

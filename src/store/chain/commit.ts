@@ -2,7 +2,7 @@ import type { BlockRef } from '../../domain/chain/facts.ts';
 import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finality.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlValue } from '../database/database.ts';
-import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
+import { chunks, valuesList } from '../database/sql.ts';
 import { dropAccounts, writeAccounts } from './accounts.ts';
 import { withoutRemoved } from './addresses/books.ts';
 import { noteDisputes, noteTrouble, type StoredTrouble } from './alerts.ts';
@@ -17,7 +17,7 @@ import { publishable, publishReached, readSymbols, retractFacts } from './publis
 import { Outbox } from './publish/outbox.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
 import { withoutOutdated } from './sources/outdated.ts';
-import { networkTable } from './tables.ts';
+import { anchorTable, networkTable } from './tables.ts';
 import { readFinalities, readWanted } from './wanted.ts';
 
 /**
@@ -185,7 +185,7 @@ async function publish(
   });
 }
 
-const anchorColumns = new Columns({ number: integer('number'), hash: text('hash') });
+const anchorColumns = anchorTable.pick(['number', 'hash']);
 
 /** Newest first. */
 export function readAnchors(queries: Queries, networkId: number): Promise<BlockRef[]> {

@@ -2,6 +2,7 @@ import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import { finalityFor, levelsOf } from '../../domain/chain/finality-by-amount.ts';
 import type { Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, text, valuesList } from '../database/sql.ts';
+import { listenSessionTable, webhookCountTable } from '../tables.ts';
 import type { RegistryMoment } from '../webhooks/option-changes.ts';
 
 /** Which finalities the webhooks of entities ask for. An event that no webhook wants is not made. */
@@ -25,8 +26,8 @@ const chosenColumns = new Columns({
   finality: text('finality'),
   webhooks: integer('count(*)'),
 });
-const allColumns = new Columns({ entityId: text('entity_id'), event: text('event'), webhooks: integer('webhooks') });
-const listeningColumns = new Columns({ entityId: text('entity') });
+const allColumns = webhookCountTable.pick(['entityId', 'event', 'webhooks']);
+const listeningColumns = listenSessionTable.pick(['entityId']);
 
 const changeColumns = new Columns({
   entityId: text('w.entity_id'),

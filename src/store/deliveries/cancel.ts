@@ -1,10 +1,11 @@
 import type { SqlUuid } from '../database/database.ts';
-import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../database/sql.ts';
+import { type RowOf, valuesList } from '../database/sql.ts';
 import { numberOfSubject, type Progress, type StepTools, type Task, WATCHING } from '../tasks/tasks.ts';
 import { CountChanges } from './counts/counts.ts';
 import { BLOCKED, wakeHeads } from './heads.ts';
 import { lockKeys, nameOf, type OrderKey, settleKeys } from './order/order-keys.ts';
 import { STATUS_CODES, WITHOUT_ATTEMPT } from './states.ts';
+import { queueTable } from './tables.ts';
 
 /**
  * The deliveries of a deleted webhook count as cancelled from the commit of the deletion on. A task moves them to the
@@ -17,12 +18,7 @@ const FIRST_LOOK_MS = 60_000;
 /** How soon the task looks again at deliveries that other transactions have locked. */
 const LOCKED_MS = 1_000;
 
-const waitingColumns = new Columns({
-  id: uuid('id'),
-  attempts: integer('attempts'),
-  recorded: nullable(integer('recorded')),
-  orderKey: nullable(uuid('order_key')),
-});
+const waitingColumns = queueTable.pick(['id', 'attempts', 'recorded', 'orderKey']);
 type WaitingRow = RowOf<typeof waitingColumns>;
 
 /** Ends early if the queue is wanted again, as the queue of alerts after their URL was set again. */

@@ -1,13 +1,14 @@
 import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, chunks, entityKey, uuid, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, valuesList } from '../database/sql.ts';
 import { lockRows } from './order/order-keys.ts';
+import { queueTable } from './tables.ts';
 
 /**
  * Deliveries that a feed shows before their first attempt. The reader of the feed may have them from then on, so that a
  * retraction must follow (`MAY_BE_RECEIVED`).
  */
 
-const unmarkedColumns = new Columns({ id: uuid('id') });
+const unmarkedColumns = queueTable.pick(['id']);
 const IS_UNMARKED = 'attempts = 0 and recorded is null and is_shown = 0';
 
 /** Returns the ids of deliveries that wait for their first attempt and that no feed has shown. */

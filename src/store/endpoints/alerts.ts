@@ -8,6 +8,7 @@ import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
 import { lockNoticeUrl, queueAlert } from '../deliveries/alerts.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
+import { endpointTable } from '../tables.ts';
 
 /**
  * Alerts before a suspension: when an endpoint's deliveries have only failed for an hour, then every day, and once when
@@ -183,7 +184,7 @@ function isInService({ endpointNo, generation, nowEndpointNo, nowGeneration, blo
   return nowEndpointNo === endpointNo && nowGeneration === generation && ((blocked ?? 0) & OUT_OF_SERVICE) === 0;
 }
 
-const nameColumns = new Columns({ name: nullable(text('name')) });
+const nameColumns = endpointTable.pick(['name']);
 
 async function queueEndpointAlert(
   queries: Queries,

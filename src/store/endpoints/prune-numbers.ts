@@ -1,15 +1,12 @@
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
-import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
+import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { numberTable } from '../tables.ts';
 import { ID_DIGITS } from './sequences.ts';
 
 /** Deletes the sequence numbers of deliveries that retention has deleted, a block at a time and from the lowest number on. */
 
-const blockColumns = new Columns({
-  endpointNo: integer('endpoint_no'),
-  firstSequence: integer('first_sequence'),
-  ids: text('ids'),
-});
+const blockColumns = numberTable.pick(['endpointNo', 'firstSequence', 'ids']);
 type Block = RowOf<typeof blockColumns>;
 
 const ENDPOINTS_PER_LOOK = 50;

@@ -10,11 +10,11 @@ import {
   planForClaims,
   type RowOf,
   text,
-  uuid,
   valuesList,
 } from '../database/sql.ts';
 import { type DeliveryRow, eventNoOf, readRows, toDeliveries } from '../deliveries/list/rows.ts';
 import { markShown, readUnmarked } from '../deliveries/shown.ts';
+import { eventTable, sequenceTable } from '../tables.ts';
 import { ID_DIGITS } from './sequences.ts';
 
 /** Reading an endpoint's deliveries by their numbers. */
@@ -34,12 +34,8 @@ const counterColumns = new Columns({
 type Counter = RowOf<typeof counterColumns>;
 
 const blockColumns = new Columns({ first: integer('first_sequence'), digits: text('ids') });
-const bodyColumns = new Columns({ no: uuid('no'), body: text('body') });
-const lastColumns = new Columns({
-  entity: uuid('entity_id'),
-  endpointNo: integer('endpoint_no'),
-  lastSequence: integer('last_sequence'),
-});
+const bodyColumns = eventTable.pick(['no', 'body']);
+const lastColumns = sequenceTable.pick(['entity', 'endpointNo', 'lastSequence']);
 
 export type FeedPage = { readonly postUrl: string; readonly feed: Feed };
 

@@ -1,16 +1,7 @@
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  integer,
-  type RowOf,
-  text,
-  textByRows,
-  uuid,
-  valuesList,
-} from '../database/sql.ts';
+import { chunks, entityKey, type RowOf, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
+import { sequenceTable } from '../tables.ts';
 
 /**
  * The numbers of an endpoint: 1, 2, 3 … in the order in which its deliveries were committed. An index by number would cost
@@ -39,12 +30,7 @@ function isBlock(ids: string): boolean {
   return ids.length >= BLOCK_IDS * ID_DIGITS;
 }
 
-const sequenceColumns = new Columns({
-  entity: uuid('entity_id'),
-  endpointNo: integer('endpoint_no'),
-  lastSequence: integer('last_sequence'),
-  recent: text('recent'),
-});
+const sequenceColumns = sequenceTable.pick(['entity', 'endpointNo', 'lastSequence', 'recent']);
 type SequenceRow = RowOf<typeof sequenceColumns>;
 
 const takeText = textByRows(

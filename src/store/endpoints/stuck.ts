@@ -1,7 +1,8 @@
 import type { OldestStuck } from '../../contract/endpoints/endpoint.ts';
 import { endpointNo, eventNumber } from '../../domain/ids.ts';
 import { type Database, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
-import { Columns, entityKey, integer, seconds, text, uuid } from '../database/sql.ts';
+import { Columns, entityKey, integer, seconds, uuid } from '../database/sql.ts';
+import { eventTable } from '../tables.ts';
 
 const oldestColumns = new Columns({ key: uuid('q.order_key'), waiting: integer('count(*)') });
 
@@ -11,7 +12,7 @@ const firstColumns = new Columns({
   dateCreated: seconds('created_at_ms'),
 });
 
-const bodyColumns = new Columns({ body: text('body') });
+const bodyColumns = eventTable.pick(['body']);
 
 /**
  * Finds the agreement whose first delivery has waited longest while others wait behind it, at an endpoint with

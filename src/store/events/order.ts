@@ -1,5 +1,5 @@
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, nullable, uuid, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, valuesList } from '../database/sql.ts';
 import type { CountChanges } from '../deliveries/counts/counts.ts';
 import {
   joinKeys,
@@ -11,7 +11,7 @@ import {
   subjectsOf,
 } from '../deliveries/order/order-keys.ts';
 import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
-import { webhookCountTable } from '../tables.ts';
+import { taskTable, webhookCountTable } from '../tables.ts';
 import {
   type AcceptanceRun,
   type EventWithRole,
@@ -164,11 +164,7 @@ function joiningOf(dialect: Dialect, incoming: Incoming): JoiningDelivery[] {
   });
 }
 
-const taskColumns = new Columns({
-  entity: uuid('entity_id'),
-  orderKey: nullable(uuid('order_key')),
-  factKey: nullable(uuid('fact_key')),
-});
+const taskColumns = taskTable.pick(['entity', 'orderKey', 'factKey']);
 
 /**
  * If a task still creates deliveries of an event with the same order key, a task also creates all deliveries of the

@@ -2,9 +2,10 @@ import { BoundedMap } from '../../bounded-map.ts';
 import { deliveryHex } from '../../domain/ids.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, readInteger, text, uuid, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, readInteger, valuesList } from '../database/sql.ts';
 import type { AcceptanceRun, NewEvent } from '../events/acceptance.ts';
 import { eventNumbers } from '../new-id.ts';
+import { listenSessionTable } from '../tables.ts';
 import type { Wanted } from './sessions.ts';
 
 /** Queues a request for each listen session that wants an event, in the transaction that accepts the event. */
@@ -17,7 +18,7 @@ type Matcher = { readonly bytes: number; readonly wants: (event: Listened['event
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const kept = new BoundedMap<string, Matcher>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
-const sessionColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id'), entityId: text('entity') });
+const sessionColumns = listenSessionTable.pick(['entity', 'id', 'entityId']);
 type Session = { readonly entity: SqlUuid; readonly id: SqlUuid; readonly entityId: string };
 
 /** An event as sessions take it. */

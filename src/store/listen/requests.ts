@@ -1,7 +1,7 @@
 import { hexOfId } from '../../domain/ids.ts';
 import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
-import { Columns, integer, nullable, text, uuid } from '../database/sql.ts';
 import { randomBytes } from '../new-id.ts';
+import { eventTable, listenRequestTable } from '../tables.ts';
 import { type SessionKey, sessionExists } from './sessions.ts';
 
 /** The requests of a listen session: handed to its reader under a token, and done with the result that it reports. */
@@ -29,8 +29,8 @@ export async function hasRequests(db: Database, { entity, id }: SessionKey, read
   return (await db.get(`select 1 as found ${available} limit 1`, [entity, id, reader])) !== undefined;
 }
 
-const availableColumns = new Columns({ id: uuid('id'), eventNo: uuid('event_no'), attempt: integer('attempt') });
-const eventColumns = new Columns({ eventId: nullable(text('event_id')), body: text('body') });
+const availableColumns = listenRequestTable.pick(['id', 'eventNo', 'attempt']);
+const eventColumns = eventTable.pick(['eventId', 'body']);
 
 /** Takes the oldest requests that the reader does not have. Null if the session has a newer reader. */
 export function takeRequests(

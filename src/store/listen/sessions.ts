@@ -3,8 +3,9 @@ import { hexOfId } from '../../domain/ids.ts';
 import type { PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
 import { makeSecret } from '../../domain/signing.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, entityKey, integer, readInteger, text, uuid } from '../database/sql.ts';
+import { entityKey, readInteger } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
+import { listenSessionTable } from '../tables.ts';
 import { restartTasks } from '../tasks/tasks.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { checkSecretsOpen } from '../tenants/signing-keys.ts';
@@ -77,7 +78,7 @@ export async function endSession(db: Database, { entity, id }: SessionKey): Prom
   return (await db.transaction((queries) => endSessions(queries, db.dialect, entity, 'id = $2', id))) > 0;
 }
 
-const endedColumns = new Columns({ id: uuid('id'), entityId: text('entity') });
+const endedColumns = listenSessionTable.pick(['id', 'entityId']);
 
 /** A task removes what is left of each (`remove-ended.ts`). Returns how many have ended. */
 export async function endSessions(
@@ -99,12 +100,7 @@ export async function endSessions(
   return ended.length;
 }
 
-const sealedColumns = new Columns({
-  entity: uuid('entity_id'),
-  id: uuid('id'),
-  entityId: text('entity'),
-  sealed: text('sealed'),
-});
+const sealedColumns = listenSessionTable.pick(['entity', 'id', 'entityId', 'sealed']);
 
 /**
  * Makes this connection the reader of the session, and returns the secret that signs its requests. Null if there is no
@@ -138,7 +134,7 @@ export async function renewReader(db: Database, { entity, id }: SessionKey, read
   );
 }
 
-const stateColumns = new Columns({ dropped: integer('dropped') });
+const stateColumns = listenSessionTable.pick(['dropped']);
 
 /** How many requests the session has dropped in its life. Null if the session has a newer reader, or does not exist. */
 export async function readDropped(

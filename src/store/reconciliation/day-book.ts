@@ -10,17 +10,9 @@ import {
 } from '../../domain/reconciliation/book.ts';
 import { DecimalSum } from '../../domain/reconciliation/decimal-sum.ts';
 import { type Database, longReadsOf, type Queries, type SqlUuid } from '../database/database.ts';
-import {
-  Columns,
-  entityKey,
-  integer,
-  nullable,
-  Parameters,
-  type RowOf,
-  text,
-  uuid,
-  valuesList,
-} from '../database/sql.ts';
+import { entityKey, Parameters, type RowOf, valuesList } from '../database/sql.ts';
+import { deliveryTable } from '../deliveries/tables.ts';
+import { eventTable } from '../tables.ts';
 import { readEndpointWebhooks } from './endpoint-webhooks.ts';
 import { readProgress } from './progress.ts';
 
@@ -45,13 +37,7 @@ const OWN_NO = 1;
 /** Limit on the combinations of network, event kind and token. More combinations than these would be no useful sums. */
 const MAX_TOTALS = 1_000;
 
-const eventColumns = new Columns({
-  no: uuid('no'),
-  eventId: nullable(text('event_id')),
-  event: text('event'),
-  networkId: integer('network_id'),
-  body: text('body'),
-});
+const eventColumns = eventTable.pick(['no', 'eventId', 'event', 'networkId', 'body']);
 type EventRow = RowOf<typeof eventColumns>;
 
 /** Sums up a day: its totals, and the digest of the acknowledged events. */
@@ -143,7 +129,7 @@ function readEvents(
   return eventColumns.all(queries, sql, parameters.values);
 }
 
-const ownColumns = new Columns({ id: uuid('id') });
+const ownColumns = deliveryTable.pick(['id']);
 
 /** Leaves out Paybell's own events: test requests, whose amounts are made up, and alerts. Each has one delivery, by a fixed number. */
 async function withoutOwn(

@@ -40,7 +40,7 @@ export async function entityExists(queries: Pick<Queries, 'get'>, entityId: stri
   return (await queries.get('select id from entities where id = $1', [entityId])) !== undefined;
 }
 
-const NAME = new Columns({ name: text('name') });
+const NAME = entityTable.pick(['name']);
 
 /** Records that an operator opens the entity, and returns its name; null if there is no such entity. */
 export async function visitEntity(db: Database, entityId: string, change: Change): Promise<string | null> {

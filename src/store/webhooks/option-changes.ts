@@ -1,5 +1,5 @@
 import type { Database, Dialect, Queries } from '../database/database.ts';
-import { Columns, chunks, entityKey, nullable, readInteger, text, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, readInteger, valuesList } from '../database/sql.ts';
 import { optionChangeTable } from '../tables.ts';
 import { dropUnusedFilters } from './filters.ts';
 
@@ -74,7 +74,7 @@ export async function optionsAsOf<Webhook extends WithOptions>(
   });
 }
 
-const goneColumns = new Columns({ filterHash: nullable(text('filter_hash')) });
+const goneColumns = optionChangeTable.pick(['filterHash']);
 
 /** Facts of this age have every number of confirmations that a webhook can ask for. */
 const CONFIRMED_MS = 7 * 86_400_000;

@@ -2,13 +2,14 @@ import { defaultFinality, finalityText } from '../../../domain/chain/finality.ts
 import { MAX_ROUND } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database, Queries, SqlUuid } from '../../database/database.ts';
-import { Columns, entityKey, integer, readInteger, text } from '../../database/sql.ts';
+import { entityKey, readInteger } from '../../database/sql.ts';
 import { CountChanges } from '../../deliveries/counts/counts.ts';
 import { wakeHeads } from '../../deliveries/heads.ts';
 import { startEventTask } from '../../events/fan-out-task.ts';
 import { supersedeAtRelease } from '../../events/order.ts';
 import { endOutdated, outdateRetractions } from '../../events/retraction/outdate.ts';
 import { queueEvents } from '../../listen/queue-events.ts';
+import { eventTable } from '../../tables.ts';
 
 /** A reorg has undone the fact of an event since the event was read, so the event must not be accepted. */
 export class FactUndoneError extends Error {
@@ -38,11 +39,7 @@ export type ReleasedEvent = {
   readonly ruleAmount: string | null;
 };
 
-const heldColumns = new Columns({
-  deliveries: integer('deliveries'),
-  networkId: integer('network_id'),
-  body: text('body'),
-});
+const heldColumns = eventTable.pick(['deliveries', 'networkId', 'body']);
 
 /** A retraction by the sender has the round 0, and stays. A retraction by the network ends when the payment returns. */
 const IS_WITHDRAWN = 'outdated_by is not null and retracted_round = 0';

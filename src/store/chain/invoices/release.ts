@@ -1,9 +1,10 @@
 import type { Queries } from '../../database/database.ts';
-import { Columns, chunks, text, valuesList } from '../../database/sql.ts';
+import { chunks, valuesList } from '../../database/sql.ts';
 import { type LockedBook, removeFromBook, sourceColumns } from '../addresses/change-book.ts';
+import { invoiceTable } from '../tables.ts';
 import type { InvoiceRow } from './rows.ts';
 
-const usedColumns = new Columns({ address: text('address') });
+const usedColumns = invoiceTable.pick(['address']);
 
 /** Takes the addresses of ended invoices out of the books. An address that another open invoice has stays. */
 export async function releaseAddresses(

@@ -5,7 +5,9 @@ import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, nullable, type RowOf, seconds, text, uuid } from '../../database/sql.ts';
 import { RETRACTED_BY, RETRACTED_BY_ID } from '../../events/read.ts';
+import { endpointTable } from '../../tables.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
+import { headTable } from '../tables.ts';
 
 /**
  * Columns of a row of `queue` or `deliveries`. In `deliveries`, `nextMs` and `generation` are null. A row of `queue` has no
@@ -47,17 +49,10 @@ export const queueColumns = columnsOf('q', {
 });
 export type DeliveryRow = RowOf<typeof queueColumns>;
 
-const headColumns = new Columns({
-  webhookNo: integer('webhook_no'),
-  webhookId: text('webhook_id'),
-  networkId: integer('network_id'),
-  event: text('event'),
-  blocked: integer('blocked'),
-  generation: integer('generation'),
-});
+const headColumns = headTable.pick(['webhookNo', 'webhookId', 'networkId', 'event', 'blocked', 'generation']);
 type Head = RowOf<typeof headColumns>;
 
-const urlColumns = new Columns({ endpointNo: integer('no'), postUrl: text('post_url') });
+const urlColumns = endpointTable.pick(['endpointNo', 'postUrl']);
 
 const eventColumns = new Columns({
   no: uuid('no'),

@@ -14,6 +14,7 @@ import {
   valuesList,
 } from '../../database/sql.ts';
 import { webhookOfHead } from '../retraction-heads.ts';
+import { orderKeyTable } from '../tables.ts';
 
 /**
  * Deliveries with one order key are sent one at a time, in the order of their turns. Other keys do not wait for them.
@@ -91,11 +92,7 @@ function parametersOf(keys: readonly { key: OrderKey }[]): SqlValue[] {
   return keys.flatMap(({ key: { entity, key } }): SqlValue[] => [entity, key]);
 }
 
-const turnColumns = new Columns({
-  entity: uuid('entity_id'),
-  key: uuid('order_key'),
-  nextTurn: integer('next_turn'),
-});
+const turnColumns = orderKeyTable.pick(['entity', 'key', 'nextTurn']);
 
 const lockText = textByRows(
   (rows) => `insert into order_keys (entity_id, order_key, next_turn) values ${valuesList(rows, 3)}
@@ -157,7 +154,7 @@ const ofKey = 'q.entity_id = k.entity_id and q.order_key = k.order_key';
 const withKeys = ({ uuid }: Dialect, rows: number) =>
   `with k (entity_id, order_key) as (values ${valuesList(rows, 2, 0, [uuid, uuid])})`;
 
-const keyColumns = new Columns({ entity: uuid('entity_id'), key: uuid('order_key') });
+const keyColumns = orderKeyTable.pick(['entity', 'key']);
 
 /** A delivery about to be inserted. */
 export type Joining = { readonly entityId: string; readonly key: SqlUuid };

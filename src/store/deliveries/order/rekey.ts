@@ -15,6 +15,7 @@ import {
 import { HeadChangedError, lockHeads } from '../head-locks.ts';
 import { wakeHeads } from '../heads.ts';
 import { retractionHeadNo, webhookOfHead } from '../retraction-heads.ts';
+import { headTable } from '../tables.ts';
 import { drawTurns, lockKeys, lockRows, orderKeyOf, type Scope, settleKeys } from './order-keys.ts';
 
 /**
@@ -34,11 +35,7 @@ import { drawTurns, lockKeys, lockRows, orderKeyOf, type Scope, settleKeys } fro
 /** Deliveries that may be read for each one that may get another key. */
 const READ_FACTOR = 10;
 
-const headColumns = new Columns({
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  ordering: integer('ordering'),
-});
+const headColumns = headTable.pick(['webhookNo', 'endpointNo', 'ordering']);
 
 const rowColumns = new Columns({
   id: uuid('id'),

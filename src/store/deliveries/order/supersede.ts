@@ -13,6 +13,7 @@ import {
   valuesList,
 } from '../../database/sql.ts';
 import { setDeliveries } from '../../events/unmatched.ts';
+import { subjectTable, supersedableTable, taskTable } from '../../tables.ts';
 import { ENDED, startTask } from '../../tasks/tasks.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { MAY_BE_RECEIVED, STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
@@ -47,12 +48,7 @@ export type Superseded = {
   readonly byNo: SqlUuid;
 };
 
-const subjectColumns = new Columns({
-  entity: uuid('entity_id'),
-  subject: uuid('subject'),
-  eventNo: nullable(uuid('event_no')),
-  isWaited: integer('is_waited'),
-});
+const subjectColumns = subjectTable.pick(['entity', 'subject', 'eventNo', 'isWaited']);
 
 /** `is_waited` says that events wait that may be superseded, so that most payments end with this statement. */
 const lockText = textByRows(
@@ -110,7 +106,7 @@ async function noteSupersedable(queries: Queries, entity: SqlUuid, subject: SqlU
   await queries.send(sql, [entity, subject, eventNo]);
 }
 
-const takenColumns = new Columns({ eventNo: uuid('event_no') });
+const takenColumns = supersedableTable.pick(['eventNo']);
 
 async function takeSupersedable(
   queries: Queries,
@@ -197,7 +193,7 @@ async function endInFlight(
   await startTask(queries, dialect, { kind: 'supersede', entityId, subject: eventNo, phase: 'ending', cursor });
 }
 
-const taskColumns = new Columns({ made: integer('made') });
+const taskColumns = taskTable.pick(['made']);
 
 /** Ends the fan-out of an event: the event keeps the deliveries that it already has. */
 export async function endTask(

@@ -1,16 +1,10 @@
 import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
-import { Columns, deliveryKey, entityKey, integer, nullable, type RowOf } from '../../database/sql.ts';
+import { deliveryKey, entityKey, type RowOf } from '../../database/sql.ts';
 import { STATUS_CODES, statusOfCode } from '../states.ts';
+import { deliveryTable, queueTable } from '../tables.ts';
 import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 
-const queueColumns = new Columns({
-  token: integer('token'),
-  attempts: integer('attempts'),
-  redeliver: integer('redeliver'),
-  recorded: nullable(integer('recorded')),
-  scheduledMs: nullable(integer('scheduled_ms')),
-  dueMs: integer('due_ms'),
-});
+const queueColumns = queueTable.pick(['token', 'attempts', 'redeliver', 'recorded', 'scheduledMs', 'dueMs']);
 type QueueRow = RowOf<typeof queueColumns>;
 
 type Status = keyof typeof STATUS_CODES;
@@ -137,7 +131,7 @@ async function keepInQueue(
   wakes.push({ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true });
 }
 
-const recordColumns = new Columns({ status: integer('status'), attempts: integer('attempts') });
+const recordColumns = deliveryTable.pick(['status', 'attempts']);
 
 /**
  * The delivery was completed during the attempt, most likely cancelled with its webhook. A success still counts: the

@@ -8,6 +8,7 @@ import { newId } from '../../new-id.ts';
 import { type Progress, type StepTools, startTask, type Task } from '../../tasks/tasks.ts';
 import type { Change } from '../../tenants/audit.ts';
 import { BLOCKED } from '../heads.ts';
+import { headTable } from '../tables.ts';
 import { countRedeliveringIn } from './count.ts';
 import { findOutdated, queueAgain } from './redeliver.ts';
 import { FIRST_ID, findShare } from './search.ts';
@@ -88,7 +89,7 @@ export async function redeliverStep(tools: StepTools, task: Task): Promise<Progr
   return readTo === null ? 'done' : { phase: task.phase, cursor: readTo, waitMs: 0 };
 }
 
-const blockedColumns = new Columns({ webhookNo: integer('webhook_no'), blocked: integer('blocked') });
+const blockedColumns = headTable.pick(['webhookNo', 'blocked']);
 
 async function readBlocked(
   queries: Queries,

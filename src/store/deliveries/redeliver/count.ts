@@ -5,6 +5,7 @@ import { countScope } from '../list/count.ts';
 import { resolveScope, type Scope } from '../list/scope.ts';
 import { FEW_WEBHOOKS, testSources, textWithin } from '../list/sources.ts';
 import { STATUS_CODES } from '../states.ts';
+import { headTable } from '../tables.ts';
 
 /**
  * How many deliveries a bulk redelivery would send again: all that match, without alerts and test requests. The counters
@@ -28,7 +29,7 @@ export async function countRedeliveringIn(
   return all === 0 ? 0 : all - (await countAlerts(scope)) - (await countTests(scope));
 }
 
-const alertColumns = new Columns({ webhookNo: integer('webhook_no') });
+const alertColumns = headTable.pick(['webhookNo']);
 
 async function countAlerts(scope: Scope): Promise<number> {
   const alerts =

@@ -19,6 +19,7 @@ import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import { repeatIfHeadChanged, requireUnchangedHeads } from '../head-locks.ts';
 import { BLOCKED, wakeHeads } from '../heads.ts';
 import { settleKeys } from '../order/order-keys.ts';
+import { headTable } from '../tables.ts';
 import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 
 /**
@@ -27,11 +28,7 @@ import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
  * the limits of their destination, like any other attempt.
  */
 
-const headColumns = new Columns({
-  webhookNo: integer('webhook_no'),
-  webhookId: text('webhook_id'),
-  blocked: integer('blocked'),
-});
+const headColumns = headTable.pick(['webhookNo', 'webhookId', 'blocked']);
 
 /** Returns false when there is no such delivery. */
 export function redeliver(db: Database, entityId: string, deliveryId: string): Promise<boolean> {

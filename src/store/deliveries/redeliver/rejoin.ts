@@ -1,7 +1,8 @@
 import { eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, entityKey, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
+import { Columns, chunks, entityKey, nullable, text, uuid, valuesList } from '../../database/sql.ts';
 import { joinKeys, type OrderKey, orderKeyOf, type Scope, type Subjects, subjectsOf } from '../order/order-keys.ts';
+import { deliveryTable, headTable } from '../tables.ts';
 
 /**
  * Redeliveries of payments: they join the order key of their payment again, so that its next revision and its retraction
@@ -11,7 +12,7 @@ import { joinKeys, type OrderKey, orderKeyOf, type Scope, type Subjects, subject
 /** A completed delivery that is about to return to the queue, with its place there. */
 export type Rejoining = Scope & Subjects & { readonly entityId: string; readonly id: SqlUuid; readonly key: SqlUuid };
 
-const idColumns = new Columns({ id: uuid('id'), webhookNo: integer('webhook_no') });
+const idColumns = deliveryTable.pick(['id', 'webhookNo']);
 
 const factColumns = new Columns({
   eventNo: uuid('e.event_no'),
@@ -19,11 +20,7 @@ const factColumns = new Columns({
   agreementId: nullable(text('f.agreement_id')),
 });
 
-const headColumns = new Columns({
-  webhookNo: integer('webhook_no'),
-  endpointNo: integer('endpoint_no'),
-  ordering: integer('ordering'),
-});
+const headColumns = headTable.pick(['webhookNo', 'endpointNo', 'ordering']);
 
 /** The completed deliveries of payments among these, each with its key. */
 export async function findRejoining(

@@ -1,18 +1,14 @@
 import { eventNumber } from '../../../domain/ids.ts';
 import type { Queries } from '../../database/database.ts';
-import { Columns, chunks, integer, type RowOf, uuid, valuesList } from '../../database/sql.ts';
+import { Columns, chunks, integer, type RowOf, valuesList } from '../../database/sql.ts';
 import { pruneNumbers } from '../../endpoints/prune-numbers.ts';
 import { findRetractable } from '../../events/retraction/retractable.ts';
 import { CountChanges, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
 import { statusOfCode } from '../states.ts';
+import { deliveryTable } from '../tables.ts';
 import type { Entity, Run } from './prune-run.ts';
 
-const oldColumns = new Columns({
-  id: uuid('id'),
-  webhookNo: integer('webhook_no'),
-  attempts: integer('attempts'),
-  status: integer('status'),
-});
+const oldColumns = deliveryTable.pick(['id', 'webhookNo', 'attempts', 'status']);
 type OldDelivery = RowOf<typeof oldColumns>;
 
 const bytesColumns = new Columns({ bytes: integer() });

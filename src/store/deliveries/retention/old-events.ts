@@ -1,31 +1,16 @@
 import { lastDeliveryHex } from '../../../domain/ids.ts';
 import { hasRole, readSubject, roleOf } from '../../../domain/supersession/rules.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import {
-  Columns,
-  chunks,
-  eventIdKey,
-  integer,
-  nullable,
-  type RowOf,
-  text,
-  uuid,
-  valuesList,
-} from '../../database/sql.ts';
+import { Columns, chunks, eventIdKey, integer, type RowOf, text, uuid, valuesList } from '../../database/sql.ts';
 import { findRetractable } from '../../events/retraction/retractable.ts';
 import { WITHOUT_DELIVERIES } from '../../events/unmatched.ts';
+import { eventTable } from '../../tables.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import { countEvents, EVENT_BUCKET_MS, EVENT_DAY_MS } from '../counts/event-counts.ts';
 import { forgetSubjects } from '../order/supersede.ts';
 import type { Entity, Run } from './prune-run.ts';
 
-const oldColumns = new Columns({
-  no: uuid('no'),
-  eventId: nullable(text('event_id')),
-  networkId: integer('network_id'),
-  event: text('event'),
-  createdAtMs: integer('created_at_ms'),
-});
+const oldColumns = eventTable.pick(['no', 'eventId', 'networkId', 'event', 'createdAtMs']);
 type OldEvent = RowOf<typeof oldColumns>;
 
 const goneColumns = new Columns({

@@ -1,18 +1,20 @@
 import { removeOldInvoices } from '../../chain/invoices/retention.ts';
 import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
-import { Columns, chunks, integer, readInteger, uuid, valuesList } from '../../database/sql.ts';
+import { chunks, readInteger, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
+import { taskTable } from '../../tables.ts';
 import { numberOfSubject } from '../../tasks/tasks.ts';
 import { pruneOptionChanges } from '../../webhooks/option-changes.ts';
 import { BLOCKED } from '../heads.ts';
+import { headTable } from '../tables.ts';
 import type { Entity, Run } from './prune-run.ts';
 
 /** Removes old rows of the tables other than deliveries and events. */
 
-const headColumns = new Columns({ webhookNo: integer('webhook_no') });
+const headColumns = headTable.pick(['webhookNo']);
 const isGone = `blocked >= ${BLOCKED.deleted}`;
-const subjectColumns = new Columns({ subject: uuid('subject') });
+const subjectColumns = taskTable.pick(['subject']);
 const ofHeads = (count: number) => `entity_id = $1 and webhook_no in ${valuesList(1, count, 1)}`;
 
 /** Heads of webhooks that were deleted stay while a delivery names them, or a task cancels their deliveries. */

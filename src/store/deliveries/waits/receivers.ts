@@ -1,6 +1,7 @@
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, Parameters } from '../../database/sql.ts';
+import { headTable } from '../tables.ts';
 
 /** The requests to a destination that are in progress, as the leases of its deliveries tell. */
 
@@ -16,7 +17,7 @@ const MAX_HEADS = 20;
 /** Claims take the rows that are due first, so that leases are among these. */
 const ROWS_OF_HEAD = 32;
 
-const headColumns = new Columns({ webhookNo: integer('webhook_no'), generation: integer('generation') });
+const headColumns = headTable.pick(['webhookNo', 'generation']);
 const leaseColumns = new Columns({ requests: integer('count(*)'), oldestMs: integer('coalesce(min(started_ms), 0)') });
 
 type Scope = { readonly queries: Queries; readonly entity: SqlUuid; readonly nowMs: number };

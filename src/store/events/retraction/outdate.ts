@@ -1,13 +1,14 @@
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import { Columns, entityKey, nullable, uuid } from '../../database/sql.ts';
+import { Columns, entityKey, uuid } from '../../database/sql.ts';
 import { lockKeys, type OrderKey, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
 import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
+import { queueTable } from '../../deliveries/tables.ts';
 import type { AcceptanceRun, Outdated, Returned } from '../acceptance.ts';
 
 const numberColumns = new Columns({ no: uuid('event_no') });
-const waitingColumns = new Columns({ id: uuid('id'), orderKey: nullable(uuid('order_key')) });
+const waitingColumns = queueTable.pick(['id', 'orderKey']);
 
 /** The retractions of payments that the new events publish again. */
 export async function outdateReturned(run: AcceptanceRun): Promise<void> {
