@@ -53,11 +53,7 @@ export class Admin {
   }
 
   listAllEntities(query: EntityListQuery = {}, options?: CallOptions): AsyncGenerator<Entity, void, undefined> {
-    const readPage = async (page: EntityListQuery, pageOptions: CallOptions) => {
-      const { totalResults, entities } = await this.listEntities(page, pageOptions);
-      return { totalResults, items: entities };
-    };
-    return allPages(readPage, ({ entityId }) => entityId, query, options);
+    return allPages((page, each) => this.listEntities(page, each), 'entities', 'entityId', query, options);
   }
 
   /** Creates an entity and its first key, which is returned only this once. */
@@ -79,11 +75,7 @@ export class Admin {
   }
 
   listAllKeys(query: ApiKeyListQuery = {}, options?: CallOptions): AsyncGenerator<ApiKey, void, undefined> {
-    const readPage = async (page: ApiKeyListQuery, pageOptions: CallOptions) => {
-      const { totalResults, keys } = await this.listKeys(page, pageOptions);
-      return { totalResults, items: keys };
-    };
-    return allPages(readPage, ({ keyId }) => keyId, query, options);
+    return allPages((page, each) => this.listKeys(page, each), 'keys', 'keyId', query, options);
   }
 
   /** Creates a key, which is returned only this once. */

@@ -21,10 +21,6 @@ export class Audit {
   }
 
   listAll(query: AuditListQuery = {}, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined> {
-    const readPage = async (page: AuditListQuery, pageOptions: CallOptions) => {
-      const { totalResults, audit } = await this.list(page, pageOptions);
-      return { totalResults, items: audit };
-    };
-    return allPages(readPage, ({ auditId }) => auditId, query, options);
+    return allPages((page, each) => this.list(page, each), 'audit', 'auditId', query, options);
   }
 }

@@ -41,11 +41,7 @@ export class Deliveries {
 
   /** Every matching delivery, page after page. */
   listAll(query: DeliveryListQuery = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
-    const readPage = async (page: DeliveryListQuery, pageOptions: CallOptions) => {
-      const { totalResults, deliveries } = await this.list(page, pageOptions);
-      return { totalResults, items: deliveries };
-    };
-    return allPages(readPage, ({ deliveryId }) => deliveryId, query, options);
+    return allPages((page, each) => this.list(page, each), 'deliveries', 'deliveryId', query, options);
   }
 
   /** How many deliveries match, in each state. */

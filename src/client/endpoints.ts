@@ -47,11 +47,7 @@ export class Endpoints {
 
   /** Every matching endpoint, page after page: `for await (const endpoint of client.endpoints.listAll())`. */
   listAll(query: EndpointListQuery = {}, options?: CallOptions): AsyncGenerator<Endpoint, void, undefined> {
-    const readPage = async (page: EndpointListQuery, pageOptions: CallOptions) => {
-      const { totalResults, endpoints } = await this.list(page, pageOptions);
-      return { totalResults, items: endpoints };
-    };
-    return allPages(readPage, ({ endpointId }) => endpointId, query, options);
+    return allPages((page, each) => this.list(page, each), 'endpoints', 'endpointId', query, options);
   }
 
   /** Includes the agreement that has waited longest, if the endpoint has ordering. */

@@ -8,25 +8,31 @@ import type { CallOptions } from './transport.ts';
 const PAGE_SIZE = 100;
 
 type Paged = { page?: number | undefined; limit?: number | undefined };
-type Page<Item> = { readonly totalResults: number; readonly items: readonly Item[] };
+type List<Name extends string, Item> = { readonly totalResults: number } & { readonly [Key in Name]: readonly Item[] };
 
 /**
  * Every item from the given page on, or from the first. Items that are added while the walk runs push others onto the
  * next page, so an item that the last page has shown is not yielded again.
  */
-export async function* allPages<Item, Filter extends Paged>(
-  readPage: (query: Filter, options: CallOptions) => Promise<Page<Item>>,
-  idOf: (item: Item) => string,
+export async function* allPages<
+  Name extends string,
+  Id extends string,
+  Item extends { [Key in Id]: string },
+  Filter extends Paged,
+>(
+  readPage: (query: Filter, options: CallOptions) => Promise<List<Name, Item>>,
+  name: Name,
+  id: Id,
   query: Filter,
   options: CallOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
   const limit = query.limit ?? PAGE_SIZE;
   let shown = new Set<string>();
   for (let page = query.page ?? 1; ; page++) {
-    const { totalResults, items } = await readPage({ ...query, page, limit }, options);
-    for (const item of items) if (!shown.has(idOf(item))) yield item;
+    const { totalResults, [name]: items } = await readPage({ ...query, page, limit }, options);
+    for (const item of items) if (!shown.has(item[id])) yield item;
     if (items.length === 0 || page * limit >= totalResults) return;
-    shown = new Set(items.map(idOf));
+    shown = new Set(items.map((item) => item[id]));
   }
 }
 

@@ -61,11 +61,7 @@ export class Webhooks {
 
   /** Every matching webhook, page after page: `for await (const webhook of client.webhooks.listAll())`. */
   listAll(query: WebhookListQuery = {}, options?: CallOptions): AsyncGenerator<Webhook, void, undefined> {
-    const readPage = async (page: WebhookListQuery, pageOptions: CallOptions) => {
-      const { totalResults, webhooks } = await this.list(page, pageOptions);
-      return { totalResults, items: webhooks };
-    };
-    return allPages(readPage, ({ webhookId }) => webhookId, query, options);
+    return allPages((page, each) => this.list(page, each), 'webhooks', 'webhookId', query, options);
   }
 
   /** Registers one webhook for each pair of network and event. Idempotent: existing webhooks are returned unchanged. */

@@ -32,11 +32,7 @@ export class Facts {
 
   /** Every matching fact, page after page. */
   listAll(query: FactListQuery = {}, options?: CallOptions): AsyncGenerator<Fact, void, undefined> {
-    const readPage = async (page: FactListQuery, pageOptions: CallOptions) => {
-      const { totalResults, facts } = await this.list(page, pageOptions);
-      return { totalResults, items: facts };
-    };
-    return allPages(readPage, ({ factId }) => factId, query, options);
+    return allPages((page, each) => this.list(page, each), 'facts', 'factId', query, options);
   }
 
   /** With every state and block that it had, the events made of it, and their deliveries. */

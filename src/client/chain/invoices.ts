@@ -57,11 +57,7 @@ export class Invoices {
 
   /** Every matching invoice, page after page. */
   listAll(query: InvoiceListQuery = {}, options?: CallOptions): AsyncGenerator<Invoice, void, undefined> {
-    const readPage = async (page: InvoiceListQuery, pageOptions: CallOptions) => {
-      const { totalResults, invoices } = await this.list(page, pageOptions);
-      return { totalResults, items: invoices };
-    };
-    return allPages(readPage, ({ invoiceId }) => invoiceId, query, options);
+    return allPages((page, each) => this.list(page, each), 'invoices', 'invoiceId', query, options);
   }
 
   /** An invoice with its payments. */

@@ -32,12 +32,12 @@ export class Payments {
 
   /** Every matching payment, page after page. Fails after 10,000: walk over more of them by `since` and `until`. */
   listAll(query: PaymentListQuery = {}, options?: CallOptions): AsyncGenerator<Payment, void, undefined> {
-    const readPage = async (page: PaymentListQuery, pageOptions: CallOptions) => {
-      const { totalResults, isTotalExact, payments } = await this.list(page, pageOptions);
+    const readPage = async (page: PaymentListQuery, each: CallOptions) => {
+      const list = await this.list(page, each);
       // Without the exact total, the walk continues until the service refuses a page.
-      return { totalResults: isTotalExact ? totalResults : Number.POSITIVE_INFINITY, items: payments };
+      return list.isTotalExact ? list : { ...list, totalResults: Number.POSITIVE_INFINITY };
     };
-    return allPages(readPage, ({ paymentId }) => paymentId, query, options);
+    return allPages(readPage, 'payments', 'paymentId', query, options);
   }
 
   /** A payment with its timeline, its events, and the status of each webhook. */

@@ -72,11 +72,7 @@ export class Sources {
 
   /** Every matching source, page after page. */
   listAll(query: SourceListQuery = {}, options?: CallOptions): AsyncGenerator<Source, void, undefined> {
-    const readPage = async (page: SourceListQuery, pageOptions: CallOptions) => {
-      const { totalResults, sources } = await this.list(page, pageOptions);
-      return { totalResults, items: sources };
-    };
-    return allPages(readPage, ({ sourceId }) => sourceId, query, options);
+    return allPages((page, each) => this.list(page, each), 'sources', 'sourceId', query, options);
   }
 
   get(sourceId: string, options?: CallOptions): Promise<Source> {
@@ -108,11 +104,7 @@ export class Sources {
     query: AddressListQuery = {},
     options?: CallOptions,
   ): AsyncGenerator<BookAddress, void, undefined> {
-    const readPage = async (page: AddressListQuery, pageOptions: CallOptions) => {
-      const { totalResults, addresses } = await this.listAddresses(sourceId, page, pageOptions);
-      return { totalResults, items: addresses };
-    };
-    return allPages(readPage, ({ address }) => address, query, options);
+    return allPages((page, each) => this.listAddresses(sourceId, page, each), 'addresses', 'address', query, options);
   }
 
   /** No more logs are read for it. Facts that it has found stay. */

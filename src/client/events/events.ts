@@ -54,11 +54,7 @@ export class Events {
 
   /** Every matching event, page after page. */
   listAll(query: EventListQuery = {}, options?: CallOptions): AsyncGenerator<Event, void, undefined> {
-    const readPage = async (page: EventListQuery, pageOptions: CallOptions) => {
-      const { totalResults, events } = await this.list(page, pageOptions);
-      return { totalResults, items: events };
-    };
-    return allPages(readPage, ({ eventId }) => eventId, query, options);
+    return allPages((page, each) => this.list(page, each), 'events', 'eventId', query, options);
   }
 
   get(eventId: string, options?: CallOptions): Promise<Event> {

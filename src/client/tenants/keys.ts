@@ -22,11 +22,7 @@ export class Keys {
   }
 
   listAll(query: OwnKeyListQuery = {}, options?: CallOptions): AsyncGenerator<ApiKey, void, undefined> {
-    const readPage = async (page: OwnKeyListQuery, pageOptions: CallOptions) => {
-      const { totalResults, keys } = await this.list(page, pageOptions);
-      return { totalResults, items: keys };
-    };
-    return allPages(readPage, ({ keyId }) => keyId, query, options);
+    return allPages((page, each) => this.list(page, each), 'keys', 'keyId', query, options);
   }
 
   /** Creates a key, which is returned only this once. It has permissions of the key that creates it, and no others. */
