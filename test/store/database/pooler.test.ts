@@ -4,7 +4,7 @@ import { MIGRATIONS, migrate } from '../../../src/store/database/migrate.ts';
 import { openPostgres } from '../../../src/store/database/postgres/postgres.ts';
 import { migrateStore } from '../../../src/store/open-store.ts';
 import { PgBouncer } from '../../support/pgbouncer.ts';
-import { createDirectDatabase, createPostgresDatabase } from '../../support/postgres.ts';
+import { createDirectDatabase } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 import { needs, PGBOUNCER, settingOf } from '../../support/requirements.ts';
 import { until } from '../../support/until.ts';
@@ -18,7 +18,7 @@ const withPgBouncer = (title: string, run: (binary: string) => Promise<void>) =>
 
 describe('a pooler before PostgreSQL', () => {
   withPgBouncer('that shares connections by transaction needs another URL to listen', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction' });
     const db = await openPostgres({ url: pooler.urlOf(url) });
     expect(await rejection(db.onWork(() => undefined))).toMatchObject({
@@ -29,7 +29,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('that shares connections by transaction gives each transaction its timeouts', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction' });
     const db = await openPostgres({ url: pooler.urlOf(url), listenUrl: url });
     const sql = `select current_setting('statement_timeout') as timeout`;
@@ -44,7 +44,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('that shares connections by transaction gives each transaction JIT off', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction' });
     const db = await openPostgres({ url: pooler.urlOf(url), listenUrl: url });
     expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
@@ -53,7 +53,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('that shares connections by session gives each transaction JIT off', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'session' });
     const db = await openPostgres({ url: pooler.urlOf(url) });
     expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
@@ -62,7 +62,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('is passed by migrations, one of which failed before', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction', default_pool_size: '1' });
     const target = { engine: 'postgres', url: pooler.urlOf(url), listenUrl: url } as const;
     const db = await openPostgres(target);
@@ -73,7 +73,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('that shares connections by session can also listen', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'session' });
     const db = await openPostgres({ url: pooler.urlOf(url) });
     let woken = 0;
@@ -85,7 +85,7 @@ describe('a pooler before PostgreSQL', () => {
   });
 
   withPgBouncer('that ignores the settings of a connection is noticed too', async (binary) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     const ignored = 'statement_timeout,idle_in_transaction_session_timeout,jit';
     const settings = { pool_mode: 'transaction', ignore_startup_parameters: ignored };
     await using pooler = await PgBouncer.start(binary, url, settings);
@@ -103,7 +103,7 @@ describe('a pooler before PostgreSQL', () => {
       'PgBouncer 1.21 or later with max_prepared_statements',
     ],
   ])(`with %j is refused with what to set ${needs(PGBOUNCER)}`, async (settings: Record<string, string>, advice) => {
-    const url = await createPostgresDatabase();
+    const url = await createDirectDatabase();
     await using pooler = await PgBouncer.start(BINARY, url, settings);
     expect(await rejection(openPostgres({ url: pooler.urlOf(url) }))).toMatchObject({
       name: 'PoolerError',
