@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { embedDashboard } from '../src/api/dashboard/embedding.ts';
 
-/** The service and its commands as one file for Bun, with the dashboard in it and the files that it serves beside it. */
+/** The service and its commands as files for Bun, with the dashboard in them and the files that it serves beside them. */
 
 const SOURCE = resolve(import.meta.dir, '../src');
 const THREAD = join(SOURCE, 'store/database/sqlite/thread-program.ts');
@@ -16,6 +16,8 @@ export async function bundleService(outDir: string): Promise<void> {
     target: 'bun',
     format: 'esm',
     minify: true,
+    // A command loads its own part of the service. As one file, Bun would parse all of it for each.
+    splitting: true,
     plugins: [await embedDashboard(), filesBeside(outDir), threadBeside()],
   });
 }
