@@ -20,6 +20,8 @@ export async function buildExecutable(outfile: string, { target, runtime }: Exec
     bytecode: true,
     format: 'esm',
     minify: true,
+    // As in the package: a command loads its own part of the service.
+    splitting: true,
     plugins: [await embedDashboard()],
     compile: {
       outfile,
