@@ -27,8 +27,9 @@ export function printDeliveries({ totalResults, deliveries, searched }: Delivery
     ]),
     'No deliveries match.',
     {
-      shorten: { 'delivery-id': 13, payment: 13, url: 24, result: 5, event: 12, 'waits for': 34 },
-      leaveOut: ['attempts', 'created', 'payment', 'url', 'result'],
+      // Never the ID: those of one moment differ in the middle, where a cut would be.
+      shorten: { payment: 13, url: 24, result: 5, event: 17, 'waits for': 17 },
+      leaveOut: ['attempts', 'payment', 'url', 'created', 'result'],
     },
   );
   printTotal(totalResults, deliveries.length);

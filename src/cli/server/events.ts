@@ -127,7 +127,7 @@ async function listEvents(options: OptionValues): Promise<void> {
       String(Buffer.byteLength(body)),
     ]),
     'No events match.',
-    { shorten: { 'event-id': 13, payment: 12, event: 20 }, leaveOut: ['bytes', 'webhooks', 'network'] },
+    { shorten: { payment: 12, event: 20 }, leaveOut: ['bytes', 'webhooks', 'network', 'payment', 'created'] },
   );
   printTotal(totalResults, events.length);
 }

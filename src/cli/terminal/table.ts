@@ -16,6 +16,8 @@ export type Fitting = {
 
 const WHOLE: Fitting = { shorten: {}, leaveOut: [] };
 const GAP = '  ';
+/** What a cell shows instead of nothing. */
+const NO_VALUE = '–';
 
 export function printTable(headings: Cells, rows: readonly Cells[], empty: string, fitting: Fitting = WHOLE): void {
   if (rows.length === 0) {
@@ -32,16 +34,20 @@ export function printTable(headings: Cells, rows: readonly Cells[], empty: strin
   if (notes.length > 0) printNote(`${notes.join('. ')} (use --json or a wider terminal)`);
 }
 
-/** If a table does not fit even without the columns that it may leave out, each row becomes a block of lines. */
+/** If a table does not fit, columns without a value go first, then those that it may leave out. If that is not enough, each row becomes lines. */
 export function layOut(
   headings: Cells,
   rows: readonly Cells[],
   terminalColumns: number | null,
   fitting: Fitting = WHOLE,
 ): { lines: string[]; leftOut: Cells; cutIds: Cells } {
+  const isWhole = fit(headings, rows, terminalColumns, WHOLE) !== null;
+  const hasValue = headings.map((_, column) => isWhole || rows.some((row) => row[column] !== NO_VALUE));
   for (let left = 0; left <= fitting.leaveOut.length; left++) {
     const leftOut = fitting.leaveOut.slice(0, left);
-    const kept = headings.flatMap((heading, column) => (leftOut.includes(heading) ? [] : [column]));
+    const kept = headings.flatMap((heading, column) =>
+      leftOut.includes(heading) || !hasValue[column] ? [] : [column],
+    );
     const pick = (cells: Cells) => kept.map((column) => cells[column] ?? '');
     const widths = fit(pick(headings), rows.map(pick), terminalColumns, fitting);
     if (widths === null) continue;
