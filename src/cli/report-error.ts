@@ -66,7 +66,7 @@ function explain(error: unknown): string {
     return `${prefix}${error.message}. ${storeAdvice(error)}`;
   }
   if (error instanceof StoreInUseError) {
-    return `${error.message}.\n      Stop it first, or set DATABASE_URL to another file. Several servers can share a store on PostgreSQL.`;
+    return `${error.message}.\n      Stop it first, or start on another file and port: DATABASE_URL=sqlite:./data/other.db PORT=8081. Several servers can share a store on PostgreSQL.`;
   }
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
   if (

@@ -156,7 +156,7 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   invoice_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'open invoice')}. Cancel some, or wait until their addresses are no longer watched. The operator can raise ENTITY_INVOICE_LIMIT.`,
   invoice_conflict: ({ reference, invoiceId }) =>
-    `The reference ${reference} belongs to ${invoiceId}, which has other terms. Choose another reference. Nothing was created.`,
+    `The reference ${reference} belongs to ${invoiceId}, which has other terms. To repeat it, send the same terms with the same dateExpires; for a new one, choose another reference. Nothing was created.`,
   address_in_use: ({ invoiceId }) =>
     `The address has the open invoice ${invoiceId} in this token. Use another address, cancel that invoice, or give both match "exact" and different amounts. Nothing was created.`,
   amount_in_use: ({ invoiceId }) =>

@@ -14,11 +14,11 @@ const SECRET_MIN_BYTES = 24;
 const SECRET_MAX_BYTES = 64;
 const PUBLIC_KEY_BYTES = 32;
 
-/** At least one: without a key, nothing could be verified. */
-export async function importKeys(keys: string | readonly string[]): Promise<VerifyingKey[]> {
-  const imported = await Promise.all((typeof keys === 'string' ? [keys] : keys).map(importKey));
-  if (imported.length === 0) throw new VerificationError('malformed_key', 'no key was given');
-  return imported;
+/** At least one: without a key, nothing could be verified. A setting that is missing is undefined, whatever its type says. */
+export async function importKeys(keys: string | readonly string[] | undefined): Promise<VerifyingKey[]> {
+  const given = typeof keys === 'string' ? [keys] : (keys ?? []);
+  if (given.length === 0) throw new VerificationError('malformed_key', 'no key was given');
+  return Promise.all(given.map(importKey));
 }
 
 /** A `whsec_` secret verifies scheme `v1`, a `whpk_` public key scheme `v1a`. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseKeys, signSequence, signWith } from '../../src/domain/signing.ts';
 import { freePort } from '../support/free-port.ts';
-import { needs, PYTHON } from '../support/requirements.ts';
+import { GO, needs, PYTHON } from '../support/requirements.ts';
 import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
 
@@ -77,6 +77,25 @@ async function passesOver(file: string, command: string): Promise<void> {
     'repaired 4 Transfer failed',
   ]);
 }
+
+test.skipIf(!GO.isMet).each(['repair', 'verify'])(
+  `the %s receiver in Go does not start without a secret ${needs(GO)}`,
+  async (name) => {
+    const source = await Bun.file(resolve(RECEIVERS, '..', name, 'receiver.go')).text();
+    // The library is not on this machine, and a start that fails does not need it.
+    const alone = source
+      .replace(/^\tstandardwebhooks .*\n/m, '')
+      .replace('standardwebhooks.NewWebhook(secret)', 'struct{ Verify func([]byte, http.Header) error }{}, error(nil)');
+    await Bun.write(join(folder, name, 'receiver.go'), alone);
+    const child = Bun.spawn(['go', 'run', 'receiver.go'], {
+      cwd: join(folder, name),
+      env: { ...process.env, GO111MODULE: 'off', SECRET: '' },
+      stderr: 'pipe',
+    });
+    expect(await new Response(child.stderr).text()).toContain('set SECRET');
+    expect(await child.exited).toBe(1);
+  },
+);
 
 test('the receiver for Node passes over events of the feed that are gone', () => passesOver('receiver.mjs', 'node'));
 

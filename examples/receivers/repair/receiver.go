@@ -139,8 +139,13 @@ func repairForEver() {
 }
 
 func main() {
+	// Without it, anyone could sign.
+	secret := os.Getenv("SECRET")
+	if secret == "" {
+		log.Fatal("set SECRET")
+	}
 	var err error
-	if key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("SECRET"), "whsec_")); err != nil {
+	if key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil {
 		log.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:3002")

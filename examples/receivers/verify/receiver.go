@@ -14,7 +14,12 @@ import (
 )
 
 func main() {
-	webhook, err := standardwebhooks.NewWebhook(os.Getenv("SECRET"))
+	// Without it, the library accepts what anyone signs with an empty key.
+	secret := os.Getenv("SECRET")
+	if secret == "" {
+		log.Fatal("set SECRET")
+	}
+	webhook, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		log.Fatal(err)
 	}

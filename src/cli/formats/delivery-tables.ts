@@ -27,7 +27,7 @@ export function printDeliveries({ totalResults, deliveries, searched }: Delivery
     ]),
     'No deliveries match.',
     {
-      // Never the ID: those of one moment differ in the middle, where a cut would be.
+      // Not the ID: a cut takes the middle, and only there do the IDs of one moment differ.
       shorten: { payment: 13, url: 24, result: 5, event: 17, 'waits for': 17 },
       leaveOut: ['attempts', 'payment', 'url', 'created', 'result'],
     },

@@ -53,5 +53,5 @@ function fieldsOf(body: string): { event?: unknown; networkId?: unknown } {
 function showSignature({ signature }: ReceivedRequest): string {
   const { state, text } = signature;
   if (state === 'verified') return paint(`✓ ${text}`, 'green');
-  return state === 'unchecked' ? paint(text, 'dim') : paint(`✗ ${printable(text)}`, 'red');
+  return state === 'unchecked' ? paint(text, 'yellow') : paint(`✗ ${printable(text)}`, 'red');
 }

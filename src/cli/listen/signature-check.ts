@@ -18,7 +18,11 @@ export type KeySource = () => Promise<readonly string[]>;
 const RELOAD_INTERVAL_MS = 10_000;
 
 const VERIFIED: Signature = { state: 'verified', text: 'signature verified', status: 204 };
-const UNCHECKED: Signature = { state: 'unchecked', text: 'signature not checked', status: 204 };
+const UNCHECKED: Signature = {
+  state: 'unchecked',
+  text: 'signature not checked: give --secret, or an API key',
+  status: 204,
+};
 
 /** Reads the keys again when a signature does not match, because they may have been rotated, or when there are none. */
 export function createSignatureCheck(

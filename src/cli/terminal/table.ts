@@ -16,7 +16,7 @@ export type Fitting = {
 
 const WHOLE: Fitting = { shorten: {}, leaveOut: [] };
 const GAP = '  ';
-/** What a cell shows instead of nothing. */
+/** The text of a cell without a value. */
 const NO_VALUE = '–';
 
 export function printTable(headings: Cells, rows: readonly Cells[], empty: string, fitting: Fitting = WHOLE): void {

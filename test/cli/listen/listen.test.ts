@@ -94,7 +94,7 @@ describe('paybell listen', () => {
   test('without a key accepts everything and says so', async () => {
     const { receiver, requests } = listen({ check: createSignatureCheck(null, []) });
     expect((await send(receiver, {})).status).toBe(204);
-    expect(showRequest(firstOf(requests))[1]).toBe('  signature not checked');
+    expect(showRequest(firstOf(requests))[1]).toBe('  signature not checked: give --secret, or an API key');
   });
 
   test('--fail fails the first attempts of each delivery and accepts the next', async () => {
