@@ -26,6 +26,13 @@ export function networkName(networkId: number): string {
   return NAMES.get(networkId) ?? `Network ${networkId}`;
 }
 
+/** The network with this name, in any case and with or without spaces and hyphens; null if none has it. */
+export function networkOfName(name: string): number | null {
+  const plain = (text: string) => text.toLowerCase().replace(/[\s-]/g, '');
+  const found = [...NAMES].find(([, known]) => plain(known) === plain(name));
+  return found?.[0] ?? null;
+}
+
 /** The things that a public explorer has a page for. */
 export type ExplorerPage = 'transaction' | 'address' | 'token';
 

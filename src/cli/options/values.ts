@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../../config/values.ts';
+import { networkOfName } from '../../domain/networks.ts';
 
 /** Parsers of option values. Commander prints what they throw after the name of the option. */
 
@@ -46,8 +47,10 @@ export function parseList(text: string): string[] {
 
 export function parseNetworks(text: string): number[] {
   return parseList(text).map((item) => {
-    if (!/^[0-9]{1,16}$/.test(item)) throw new InvalidArgumentError('Give network ids such as 1,8453.');
-    return Number(item);
+    const networkId = /^[0-9]{1,16}$/.test(item) ? Number(item) : networkOfName(item);
+    if (networkId === null)
+      throw new InvalidArgumentError(`No network is named ${item}. Give names such as base, or ids such as 1,8453.`);
+    return networkId;
   });
 }
 

@@ -98,7 +98,7 @@ describe('paybell webhooks', () => {
       'create',
       receiver.url('/one'),
       '--networks',
-      '56',
+      'bnb-smart-chain',
       '--events',
       'LatePayment',
     ]);
@@ -140,7 +140,7 @@ describe('paybell webhooks', () => {
     [['delete', 'wh_1', '--event', 'LatePayment'], /not both/],
     [['update', 'wh_1'], /--to/],
     [['create'], /postUrl/],
-    [['create', 'https://example.com', '--networks', 'base'], /network ids such as 1,8453/],
+    [['create', 'https://example.com', '--networks', 'basis'], /No network is named basis[\s\S]*ids such as 1,8453/],
   ])('%j is wrong usage and says why', async (args, message) => {
     const { exitCode, stdout, stderr } = await paybell(['webhooks', ...args]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

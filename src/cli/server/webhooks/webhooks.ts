@@ -27,7 +27,7 @@ export function addWebhooks(program: Command): void {
     .command('create')
     .description('register a URL; existing webhooks stay unchanged')
     .argument('<postUrl>', 'URL that receives the events')
-    .option('--networks <ids>', 'comma-separated network ids (default: all known networks)', parseNetworks)
+    .option('--networks <ids>', 'comma-separated network ids or names (default: all known networks)', parseNetworks)
     .option('--events <kinds>', 'comma-separated kinds of events (default: all known kinds)', parseList);
   addServerOptions(addFinalityOption(addFilterOptions(create)), [
     'webhooks create https://example.com/hook --networks 1,8453 --events TransferFinalized,LatePayment',
