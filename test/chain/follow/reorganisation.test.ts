@@ -95,6 +95,34 @@ test.each([1, 2, 3])('with %d nodes, 600 payments that a fork drops are retracte
   expect(nodes.map(({ calls }) => calls.get('eth_getTransactionReceipt') ?? 0)).toEqual(Array(count).fill(0));
 });
 
+test('a payment that is gone is retracted although the network makes more blocks than a poll reads', async () => {
+  const { chain, followed, store } = await followedNetwork({}, {});
+  const payment = followed.payment();
+  chain.mine([payment]);
+  await followed.poll();
+  chain.fork(1, [[], []]);
+  await followed.poll();
+  for (let poll = 0; poll < 8; poll++) {
+    chain.mineEmpty(150);
+    await followed.poll();
+  }
+  expect(store.counts).toMatchObject({ lost: 1, retracted: 1 });
+});
+
+test('a payment that is back among more blocks than a poll reads is not retracted, even if nodes leave its log out', async () => {
+  const { chain, followed, nodes, store } = await followedNetwork({}, {});
+  const payment = followed.payment();
+  chain.mine([payment]);
+  await followed.poll();
+  for (const { faults } of nodes) faults.omission = { responses: 100, logs: 100 };
+  chain.fork(1, [[payment], []]);
+  for (let poll = 0; poll < 8; poll++) {
+    chain.mineEmpty(150);
+    await followed.poll();
+  }
+  expect(store.counts).toMatchObject({ lost: 1, moved: 1, retracted: 0 });
+});
+
 test('a payment that is back within the grace was never retracted', async () => {
   const { chain, followed, store } = await followedNetwork();
   const payment = followed.payment();

@@ -14,7 +14,8 @@ import { shownBy } from './votes.ts';
 /**
  * Looks for lost facts before they are retracted, because a node may have left out their log since a reorg moved them. The
  * transactions of the blocks above the reorg show which of them are in a block again; only these need a receipt. The number of
- * calls depends on the blocks, and not on the payments. A retraction needs two answers, and answers of a quorum.
+ * calls depends on the blocks, and not on the payments. If a pass over the blocks takes several polls, and there are fewer payments,
+ * their receipts are asked for at once. A retraction needs two answers, and answers of a quorum.
  */
 
 const BLOCKS_A_POLL = 100;
@@ -30,13 +31,20 @@ export async function traceLost(poll: EvmPoll, leader: Node): Promise<void> {
   const hashes = new Set(lost.map(({ transactionHash }) => transactionHash));
   for (const hash of memory.included) if (!hashes.has(hash)) memory.included.delete(hash);
   const due = lost.filter((fact) => isNearlyDue(poll, fact));
-  const byReceipt = due.filter((fact) => isByReceipt(poll, fact));
-  await traceBlocks(
-    poll,
-    leader,
-    due.filter((fact) => !isByReceipt(poll, fact)),
-  );
-  await askReceipts(poll, leader, byReceipt);
+  const inBlocks = due.filter((fact) => !isByReceipt(poll, fact));
+  const isLong = isPassLong(poll, inBlocks.length);
+  await traceBlocks(poll, leader, isLong ? [] : inBlocks);
+  await askReceipts(poll, leader, isLong ? due : due.filter((fact) => isByReceipt(poll, fact)));
+}
+
+/**
+ * Whether the blocks above the reorg take more than one poll, and more calls than the receipts. A failure of the node begins the
+ * pass again, and the network grows meanwhile: a long pass may never reach the tip. An operator resumes networks from old blocks.
+ */
+function isPassLong({ follow, state }: EvmPoll, facts: number): boolean {
+  const { reorgBase } = follow.memory;
+  const blocks = reorgBase === null || state.tip === null ? 0 : state.tip.number - reorgBase;
+  return blocks > BLOCKS_A_POLL && facts < blocks;
 }
 
 /** Whether the fact is due with the next block, so that the second of two answers is not late. Without a log it is due at once. */
