@@ -11,12 +11,13 @@ import {
   visitSchema,
 } from '../../contract/admin.ts';
 import { attentionListSchema, attentionQuerySchema } from '../../contract/attention.ts';
-import { invalidRequest, Problem } from '../../contract/problems.ts';
+import { invalidRequest } from '../../contract/problems.ts';
 import { listAttention } from '../../store/attention/read.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api-keys.ts';
 import { entityExists, listEntities, visitEntity } from '../../store/tenants/entities.ts';
 import { provisionEntity } from '../../store/tenants/provision.ts';
 import { changeBy, nowS } from '../context.ts';
+import { found } from '../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
 import { adminOperation, type Operation } from '../operation.ts';
 
@@ -65,8 +66,7 @@ const visit = adminOperation({
   responses: { 201: { description: 'Recorded', schema: visitSchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id: entityId }) => {
-    const name = await visitEntity(context.db, entityId, changeBy(context, caller));
-    if (name === null) throw new Problem('not_found', 'There is no entity with this id.');
+    const name = found(await visitEntity(context.db, entityId, changeBy(context, caller)), 'entity');
     return json(201, { entityId, name, permissions: caller.permissions });
   },
 });
@@ -120,9 +120,7 @@ const revokeKey = adminOperation({
   responses: { 200: { description: 'Revoked', schema: apiKeySchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
-    const key = await revokeApiKey(context.db, id, changeBy(context, caller));
-    if (key === null) throw new Problem('not_found', 'There is no key with this id.');
-    return json(200, key);
+    return json(200, found(await revokeApiKey(context.db, id, changeBy(context, caller)), 'key'));
   },
 });
 

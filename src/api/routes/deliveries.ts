@@ -10,7 +10,6 @@ import {
   withoutDetail,
 } from '../../contract/deliveries.ts';
 import { withKnownEvents } from '../../contract/list-query.ts';
-import { Problem } from '../../contract/problems.ts';
 import { countSchema } from '../../contract/webhooks.ts';
 import { countStatuses, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../store/deliveries/redeliver/bulk.ts';
@@ -18,6 +17,7 @@ import { countRedelivering } from '../../store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../store/deliveries/redeliver/redeliver.ts';
 import { withRequestHeaders } from '../../store/deliveries/request-headers.ts';
 import { changeBy } from '../context.ts';
+import { found, missing } from '../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
 
@@ -125,16 +125,6 @@ const readProgress = operation({
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readRedelivery(context.db, caller.entityId, id), 'redelivery')),
 });
-
-function missing(what: string): Problem {
-  return new Problem('not_found', `There is no ${what} with this id.`);
-}
-
-/** The same for an id of another entity, an unknown id, and one that retention has removed. */
-function found<Value>(value: Value | null, what: string): Value {
-  if (value === null) throw missing(what);
-  return value;
-}
 
 export function deliveryOperations(config: Config): Operation[] {
   const events = sentEvents(config);

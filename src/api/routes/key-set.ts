@@ -1,8 +1,8 @@
-import { Problem } from '../../contract/problems.ts';
 import { keySetSchema } from '../../contract/secrets.ts';
 import { toJwk } from '../../domain/signing.ts';
 import { readPublicKeys } from '../../store/tenants/signing-keys.ts';
 import { nowS } from '../context.ts';
+import { missing } from '../http/found.ts';
 import { etagOf, respondTagged, taggedResponses } from '../http/responses.ts';
 import { type Operation, openOperation } from '../operation.ts';
 
@@ -24,7 +24,7 @@ const read = openOperation({
   handle: async ({ context, request, id }) => {
     const now = nowS(context);
     const publicKeys = await readPublicKeys(context.db, id, now);
-    if (publicKeys.length === 0) throw new Problem('not_found', 'There is no entity with this id.');
+    if (publicKeys.length === 0) throw missing('entity');
     const keys = publicKeys.map(({ keyId, publicKey }) => {
       return { ...toJwk(publicKey), kid: keyId, use: 'sig', alg: 'EdDSA' };
     });

@@ -12,6 +12,7 @@ import { addAddresses, type BookResult, removeAddresses } from '../../../store/c
 import { listAddresses } from '../../../store/chain/addresses/list.ts';
 import { readSource } from '../../../store/chain/sources/sources.ts';
 import { type ApiContext, changeBy } from '../../context.ts';
+import { found, missing } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -72,8 +73,7 @@ const list = operation({
   responses: taggedResponses(addressListSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id, query }) => {
-    const source = await readSource(context.db, caller.entityId, id);
-    if (source === null) throw noSource();
+    const source = found(await readSource(context.db, caller.entityId, id), 'source');
     const { addresses, ...list } = await listAddresses(context.db, caller.entityId, id, query);
     const { show } = rulesOf(source.networkId).addresses;
     return cacheableJson(request, {
@@ -93,8 +93,7 @@ async function parseAddresses(
   texts: readonly string[],
   nameOf: (at: number) => string,
 ): Promise<string[]> {
-  const source = await readSource(db, entityId, sourceId);
-  if (source === null) throw noSource();
+  const source = found(await readSource(db, entityId, sourceId), 'source');
   if (chain === null) throw notFollowed(source.networkId);
   const errors: InputError[] = [];
   const first = new Map<string, number>();
@@ -113,12 +112,8 @@ async function parseAddresses(
 
 function changed(result: BookResult): Response {
   if (result.kind === 'changed') return json(200, result.result);
-  if (result.kind === 'absent') throw noSource();
+  if (result.kind === 'absent') throw missing('source');
   const detail =
     'The source has no address book. Create a source with `addressBook`, such as "to" for the preset erc20.';
   throw new Problem('conflict', detail);
-}
-
-function noSource(): Problem {
-  return new Problem('not_found', 'There is no source with this id.');
 }

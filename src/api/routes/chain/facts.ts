@@ -1,6 +1,6 @@
 import { factDetailSchema, factListQuerySchema, factListSchema } from '../../../contract/chain/facts.ts';
-import { Problem } from '../../../contract/problems.ts';
 import { listFacts, readFact } from '../../../store/chain/read/facts.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -31,11 +31,8 @@ const read = operation({
   permission: 'deliveries:read',
   responses: taggedResponses(factDetailSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) => {
-    const fact = await readFact(context.db, caller.entityId, id);
-    if (fact === null) throw new Problem('not_found', 'There is no fact with this id.');
-    return cacheableJson(request, fact);
-  },
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readFact(context.db, caller.entityId, id), 'fact')),
 });
 
 export const factOperations: readonly Operation[] = [list, read];

@@ -14,6 +14,7 @@ import { listInvoices } from '../../../store/chain/invoices/list.ts';
 import { readInvoice } from '../../../store/chain/invoices/view.ts';
 import { type ApiContext, changeBy } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
+import { found, missing } from '../../http/found.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -116,13 +117,7 @@ function createBatch(limit: ConcurrencyLimit): Operation {
 }
 
 async function shown({ db }: ApiContext, entityId: string, invoiceId: string) {
-  const invoice = await readInvoice(db, entityId, invoiceId);
-  if (invoice === null) throw noInvoice();
-  return invoice;
-}
-
-function noInvoice(): Problem {
-  return new Problem('not_found', 'There is no invoice with this id.');
+  return found(await readInvoice(db, entityId, invoiceId), 'invoice');
 }
 
 const list = operation({
@@ -163,7 +158,7 @@ const cancel = operation({
   responses: { 200: { description: 'Ok', schema: invoiceDetailSchema } },
   problems: ['not_found', 'invoice_paid'],
   handle: async ({ context, caller, id }) => {
-    if (!(await cancelInvoice(context.db, caller.entityId, id, changeBy(context, caller)))) throw noInvoice();
+    if (!(await cancelInvoice(context.db, caller.entityId, id, changeBy(context, caller)))) throw missing('invoice');
     return json(200, await shown(context, caller.entityId, id));
   },
 });

@@ -1,7 +1,7 @@
 import { paymentDetailSchema, paymentListQuerySchema, paymentListSchema } from '../../../contract/chain/payments.ts';
-import { Problem } from '../../../contract/problems.ts';
 import { readPayment } from '../../../store/chain/payments/detail.ts';
 import { listPayments } from '../../../store/chain/payments/list.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -33,11 +33,8 @@ const read = operation({
   permission: 'payments:read',
   responses: taggedResponses(paymentDetailSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) => {
-    const payment = await readPayment(context.db, caller.entityId, id);
-    if (payment === null) throw new Problem('not_found', 'There is no payment with this id.');
-    return cacheableJson(request, payment);
-  },
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readPayment(context.db, caller.entityId, id), 'payment')),
 });
 
 export const paymentOperations: readonly Operation[] = [list, read];

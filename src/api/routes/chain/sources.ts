@@ -34,6 +34,7 @@ import { longReadsOf } from '../../../store/database/database.ts';
 import type { ChainTools } from '../../chain-tools.ts';
 import { type ApiContext, changeBy } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
+import { found, missing } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -153,11 +154,8 @@ const read = operation({
   permission: 'webhooks:read',
   responses: taggedResponses(sourceSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) => {
-    const source = await readSource(context.db, caller.entityId, id);
-    if (source === null) throw noSource();
-    return cacheableJson(request, source);
-  },
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readSource(context.db, caller.entityId, id), 'source')),
 });
 
 /** If two requests change one source at the same time, the later one starts from the result of the first. */
@@ -182,13 +180,12 @@ function update(limit: ConcurrencyLimit): Operation {
       const { db } = context;
       const { name, isPaused } = body;
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const found = await readDefinition(db, caller.entityId, id);
-        if (found === null) throw noSource();
-        const definition = changedDefinition(found.definition, body);
+        const stored = found(await readDefinition(db, caller.entityId, id), 'source');
+        const definition = changedDefinition(stored.definition, body);
         const prepared = definition === null ? undefined : await prepare(context, caller.entityId, limit, definition);
         const change = changeBy(context, caller);
         const wanted = { name, isPaused, prepared };
-        const result = await updateSource(db, caller.entityId, id, found.revision, wanted, change);
+        const result = await updateSource(db, caller.entityId, id, stored.revision, wanted, change);
         if (result.kind === 'updated') return json(200, result.source);
         if (result.kind !== 'outdated') throw problemOf(result);
       }
@@ -224,7 +221,7 @@ async function prepare(
 }
 
 function problemOf(result: Exclude<SourceUpdateResult, { kind: 'updated' | 'outdated' }>): Problem {
-  if (result.kind === 'absent') return noSource();
+  if (result.kind === 'absent') return missing('source');
   if (result.kind === 'exists') {
     return new Problem('conflict', `The source ${result.sourceId} has this definition already. Delete one of the two.`);
   }
@@ -244,7 +241,7 @@ const remove = operation({
   responses: { 204: { description: 'Deleted' } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
-    if (!(await deleteSource(context.db, caller.entityId, id, changeBy(context, caller)))) throw noSource();
+    if (!(await deleteSource(context.db, caller.entityId, id, changeBy(context, caller)))) throw missing('source');
     return new Response(null, { status: 204 });
   },
 });
@@ -284,9 +281,4 @@ function definitionOf(
     ...(minAmount === undefined ? {} : { minAmount }),
     ...(addressBook === undefined ? {} : { addressBook }),
   };
-}
-
-/** The same for an id of another entity and for an unknown one. */
-function noSource(): Problem {
-  return new Problem('not_found', 'There is no source with this id.');
 }

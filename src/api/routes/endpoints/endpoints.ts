@@ -12,7 +12,7 @@ import {
   endpointWebhookListSchema,
   endpointWebhookQuerySchema,
 } from '../../../contract/endpoints/endpoint-webhooks.ts';
-import { invalidRequest, Problem } from '../../../contract/problems.ts';
+import { invalidRequest } from '../../../contract/problems.ts';
 import { rotationSchema } from '../../../contract/secrets.ts';
 import { type GivenCertificate, readCertificate } from '../../../domain/endpoints/client-certificate.ts';
 import { listEndpointSecrets, rotateEndpointSecret, updateEndpoint } from '../../../store/endpoints/change.ts';
@@ -21,6 +21,7 @@ import { readOldestStuck } from '../../../store/endpoints/stuck.ts';
 import { listEndpointWebhooks } from '../../../store/endpoints/webhooks.ts';
 import { requirePermission } from '../../auth/authenticate.ts';
 import { type ApiContext, type Caller, changeBy, nowS } from '../../context.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -56,7 +57,7 @@ const read = operation({
   responses: taggedResponses(endpointDetailSchema),
   problems: ['not_found'],
   handle: async ({ context: { db, box }, caller: { entityId }, request, id }) => {
-    const endpoint = found(await readEndpoint(db, db.dialect, box, entityId, id));
+    const endpoint = found(await readEndpoint(db, db.dialect, box, entityId, id), 'endpoint');
     return cacheableJson(request, { ...endpoint, oldestStuck: await readOldestStuck(db, entityId, id) });
   },
 });
@@ -81,7 +82,7 @@ function update(rules: EndpointRules): Operation {
       const checked = { ...fields, ...(given !== undefined && { clientCertificate: check(given, nowS(context)) }) };
       const updated = await updateEndpoint(target(context, caller, id), checked, changeBy(context, caller));
       context.onWork();
-      return json(200, found(updated));
+      return json(200, found(updated, 'endpoint'));
     },
   });
 }
@@ -106,7 +107,7 @@ const listWebhooks = operation({
   responses: taggedResponses(endpointWebhookListSchema),
   problems: ['not_found'],
   handle: async ({ context: { db }, caller: { entityId }, request, id, query }) =>
-    cacheableJson(request, found(await listEndpointWebhooks(db, entityId, id, query))),
+    cacheableJson(request, found(await listEndpointWebhooks(db, entityId, id, query), 'endpoint')),
 });
 
 /** No cache may store secrets. */
@@ -125,7 +126,7 @@ const listSecrets = operation({
   responses: { 200: { description: 'Ok', schema: endpointSecretListSchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) =>
-    json(200, found(await listEndpointSecrets(target(context, caller, id), nowS(context))), UNCACHED),
+    json(200, found(await listEndpointSecrets(target(context, caller, id), nowS(context)), 'endpoint'), UNCACHED),
 });
 
 const rotateSecret = operation({
@@ -144,16 +145,10 @@ const rotateSecret = operation({
   handle: async ({ context, caller, id, body }) => {
     const change = changeBy(context, caller);
     const rotated = await rotateEndpointSecret(target(context, caller, id), body.overlapHours, change);
-    return json(201, found(rotated), UNCACHED);
+    return json(201, found(rotated, 'endpoint'), UNCACHED);
   },
 });
 
 function target({ db, box }: ApiContext, { entityId }: Caller, endpointId: string) {
   return { db, box, entityId, endpointId };
-}
-
-/** One response for an id of another entity, of a removed endpoint, and for an unknown id. */
-function found<Value>(value: Value | null): Value {
-  if (value === null) throw new Problem('not_found', 'There is no endpoint with this id.');
-  return value;
 }

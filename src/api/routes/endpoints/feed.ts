@@ -1,11 +1,12 @@
 import { type Feed, type FeedQuery, feedQuerySchema, feedSchema } from '../../../contract/endpoints/feed.ts';
-import { type InputError, invalidRequest, Problem } from '../../../contract/problems.ts';
+import { type InputError, invalidRequest } from '../../../contract/problems.ts';
 import { endpointNo } from '../../../domain/ids.ts';
 import type { Permission } from '../../../domain/keys/api-keys.ts';
 import type { EndpointKey, FeedPage } from '../../../store/endpoints/read-feed.ts';
 import { requireValidKey } from '../../auth/authenticate.ts';
 import type { ApiContext, Caller } from '../../context.ts';
 import type { EventSource, ServerSentEvent } from '../../http/event-stream.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { openFeedStream } from './open-feed-stream.ts';
@@ -42,9 +43,8 @@ const read = operation({
     const isStream = /\btext\/event-stream\b/i.test(request.headers.get('accept') ?? '');
     const endpoint = { entityId: caller.entityId, endpointNo: endpointNo(id) ?? -1 };
     const after = positionOf(request, query, isStream);
-    const first = found(
-      await context.feeds.read(endpoint, { after, limit: isStream ? ENTRIES_PER_READ : query.limit }),
-    );
+    const limit = isStream ? ENTRIES_PER_READ : query.limit;
+    const first = found(await context.feeds.read(endpoint, { after, limit }), 'endpoint');
     requireReached(after, first.feed, query);
     if (isStream) {
       return openFeedStream({ context, caller, request, keepOpen }, PERMISSION, entriesOf(context, endpoint, after));
@@ -83,11 +83,6 @@ function requireReached(after: number, { lastSequence }: Feed, query: FeedQuery)
   ]);
 }
 
-function found(page: FeedPage | null): FeedPage {
-  if (page === null) throw new Problem('not_found', 'There is no endpoint with this id.');
-  return page;
-}
-
 async function waitForNext(
   context: ApiContext,
   caller: Caller,
@@ -105,7 +100,7 @@ async function waitForNext(
       await feeds.watch.wait({ ...endpoint, postUrl }, after, Math.min(leftMs, CHECK_KEY_EVERY_MS), request.signal);
       if (request.signal.aborted || feeds.watch.isClosed) break;
       await requireValidKey(context, caller, request.headers, PERMISSION);
-      ({ feed, postUrl } = found(await feeds.read(endpoint, { after, limit })));
+      ({ feed, postUrl } = found(await feeds.read(endpoint, { after, limit }), 'endpoint'));
     }
     return feed;
   } finally {

@@ -1,8 +1,8 @@
 import { type Config, sentEvents } from '../../../config.ts';
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/events/accepted-event.ts';
 import { withKnownEvents } from '../../../contract/list-query.ts';
-import { Problem } from '../../../contract/problems.ts';
 import { listEvents, readEvent } from '../../../store/events/read.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -32,11 +32,8 @@ const read = operation({
   permission: 'events:read',
   responses: taggedResponses(eventSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) => {
-    const event = await readEvent(context.db, caller.entityId, id);
-    if (event === null) throw new Problem('not_found', 'There is no event with this id.');
-    return cacheableJson(request, event);
-  },
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readEvent(context.db, caller.entityId, id), 'event')),
 });
 
 export function acceptedEventOperations(config: Config): Operation[] {

@@ -15,6 +15,7 @@ import {
   sessionKey,
 } from '../../../store/listen/sessions.ts';
 import type { ApiContext, Caller } from '../../context.ts';
+import { found, missing } from '../../http/found.ts';
 import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { openFeedStream } from '../endpoints/open-feed-stream.ts';
@@ -100,7 +101,7 @@ const report = operation({
       case 'reported':
         return new Response(null, { status: 204 });
       case 'no session':
-        throw noSession();
+        throw missing('listen session');
       case 'no request':
         throw new Problem('not_found', 'The session has no request with this deliveryId.');
       case 'used':
@@ -120,7 +121,7 @@ const end = operation({
   responses: { 204: { description: 'Ended' } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
-    if (!(await endSession(context.db, keyOf(context, caller, id)))) throw noSession();
+    if (!(await endSession(context.db, keyOf(context, caller, id)))) throw missing('listen session');
     context.listeners.wake(caller.entityId);
     return new Response(null, { status: 204 });
   },
@@ -128,17 +129,10 @@ const end = operation({
 
 async function foundSession(context: ApiContext, caller: Caller, sessionId: string): Promise<SessionKey> {
   const session = keyOf(context, caller, sessionId);
-  if (!(await sessionExists(context.db, session))) throw noSession();
+  if (!(await sessionExists(context.db, session))) throw missing('listen session');
   return session;
 }
 
 function keyOf({ db: { dialect } }: ApiContext, { entityId }: Caller, sessionId: string): SessionKey {
-  const session = sessionKey(dialect, entityId, sessionId);
-  if (session === null) throw noSession();
-  return session;
-}
-
-/** One response for an id of another entity, of a session that has ended, and for an unknown id. */
-function noSession(): Problem {
-  return new Problem('not_found', 'There is no listen session with this id.');
+  return found(sessionKey(dialect, entityId, sessionId), 'listen session');
 }

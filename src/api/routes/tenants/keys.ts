@@ -5,6 +5,7 @@ import { isOperator } from '../../../domain/keys/api-keys.ts';
 import { listApiKeys } from '../../../store/tenants/api-keys.ts';
 import { createOwnKey, type KeyMaker, revokeOwnKey } from '../../../store/tenants/own-keys.ts';
 import { type Caller, changeBy, expiryOf, nowS } from '../../context.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -74,8 +75,7 @@ const revoke = operation({
     const allowed = { self: query.self === 'true', last: query.last === 'true' };
     const change = changeBy(context, caller);
     const key = await revokeOwnKey(context.db, caller.entityId, ownKeyId(caller), id, allowed, change);
-    if (key === null) throw new Problem('not_found', 'There is no key with this id.');
-    return json(200, key);
+    return json(200, found(key, 'key'));
   },
 });
 

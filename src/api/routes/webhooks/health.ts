@@ -1,6 +1,5 @@
 import type { Config } from '../../../config.ts';
 import { sampleEvent } from '../../../contract/events/samples.ts';
-import { Problem } from '../../../contract/problems.ts';
 import { healthSchema, testResponseSchema } from '../../../contract/webhook-health.ts';
 import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
@@ -11,6 +10,7 @@ import { readHealth } from '../../../store/webhooks/health.ts';
 import { resumeWebhook } from '../../../store/webhooks/suspension.ts';
 import { changeBy, nowS } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -35,8 +35,7 @@ function test(maxAtOnce: number): Operation {
     responses: { 200: { description: 'The result of the request', schema: testResponseSchema } },
     problems: ['not_found'],
     handle: async ({ context, caller, id }) => {
-      const webhook = await readWebhook(context.db, caller.entityId, id);
-      if (webhook === null) throw absent();
+      const webhook = found(await readWebhook(context.db, caller.entityId, id), 'webhook');
       const { eventId, deliveryId } = await newTestIds(context.db);
       const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
       const body = JSON.stringify(sample);
@@ -67,11 +66,8 @@ const health = operation({
   permission: 'webhooks:read',
   responses: taggedResponses(healthSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) => {
-    const found = await readHealth(context.db, caller.entityId, id);
-    if (found === null) throw absent();
-    return cacheableJson(request, found);
-  },
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readHealth(context.db, caller.entityId, id), 'webhook')),
 });
 
 const resume = operation({
@@ -87,12 +83,6 @@ const resume = operation({
   handle: async ({ context, caller, id }) => {
     await resumeWebhook(context.db, caller.entityId, id, changeBy(context, caller));
     context.onWork();
-    const webhook = await readWebhook(context.db, caller.entityId, id);
-    if (webhook === null) throw absent();
-    return json(200, webhook);
+    return json(200, found(await readWebhook(context.db, caller.entityId, id), 'webhook'));
   },
 });
-
-function absent(): Problem {
-  return new Problem('not_found', 'There is no webhook with this id.');
-}

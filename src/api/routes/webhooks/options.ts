@@ -1,12 +1,11 @@
-import { Problem } from '../../../contract/problems.ts';
 import {
   replacedWebhookOptionsSchema,
-  type WebhookOptions,
   webhookOptionsReplacementSchema,
   webhookOptionsSchema,
 } from '../../../contract/webhooks/options.ts';
 import { readOptions, replaceOptions } from '../../../store/webhooks/options.ts';
 import { changeBy } from '../../context.ts';
+import { found } from '../../http/found.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { operation } from '../../operation.ts';
 
@@ -22,7 +21,7 @@ const read = operation({
   responses: taggedResponses(webhookOptionsSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
-    cacheableJson(request, found(await readOptions(context.db, caller.entityId, id))),
+    cacheableJson(request, found(await readOptions(context.db, caller.entityId, id), 'webhook')),
 });
 
 const replace = operation({
@@ -38,13 +37,7 @@ const replace = operation({
   responses: { 200: { description: 'The options', schema: replacedWebhookOptionsSchema } },
   problems: ['not_found', 'conflict'],
   handle: async ({ context, caller, id, body }) =>
-    json(200, found(await replaceOptions(context.db, caller.entityId, id, body, changeBy(context, caller)))),
+    json(200, found(await replaceOptions(context.db, caller.entityId, id, body, changeBy(context, caller)), 'webhook')),
 });
 
 export const webhookOptionsOperations = [read, replace];
-
-/** The same for an id of another entity and for an unknown id. */
-function found<Options extends WebhookOptions>(options: Options | null): Options {
-  if (options === null) throw new Problem('not_found', 'There is no webhook with this id.');
-  return options;
-}

@@ -1,8 +1,8 @@
 import type { Config } from '../../../config.ts';
-import { Problem } from '../../../contract/problems.ts';
 import { type Webhook, webhookSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../../store/webhooks/change.ts';
 import { changeBy } from '../../context.ts';
+import { found } from '../../http/found.ts';
 import { allows, cacheableJson, etagOf, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -23,7 +23,7 @@ const read = operation({
   responses: taggedResponses(webhookSchema, TAG),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
-    cacheableJson(request, found(await readWebhook(context.db, caller.entityId, id))),
+    cacheableJson(request, found(await readWebhook(context.db, caller.entityId, id), 'webhook')),
 });
 
 function move(rules: { allowInsecureTargets: boolean }): Operation {
@@ -45,7 +45,7 @@ function move(rules: { allowInsecureTargets: boolean }): Operation {
       const change = changeBy(context, caller);
       const moved = await moveWebhook(db, caller.entityId, id, body.postUrl, unchangedSince(request), change);
       context.onWork();
-      return cacheableJson(request, found(moved));
+      return cacheableJson(request, found(moved, 'webhook'));
     },
   });
 }
@@ -62,17 +62,11 @@ const remove = operation({
   problems: ['not_found', 'precondition_failed'],
   handle: async ({ context, caller, request, id }) => {
     const change = changeBy(context, caller);
-    found(await deleteWebhook(context.db, caller.entityId, id, unchangedSince(request), change));
+    found(await deleteWebhook(context.db, caller.entityId, id, unchangedSince(request), change), 'webhook');
     context.onWork();
     return new Response(null, { status: 204 });
   },
 });
-
-/** The same for an id of another entity and for an unknown id. */
-function found(webhook: Webhook | null): Webhook {
-  if (webhook === null) throw new Problem('not_found', 'There is no webhook with this id.');
-  return webhook;
-}
 
 function unchangedSince(request: Request): (webhook: Webhook) => boolean {
   const header = request.headers.get('if-match');
