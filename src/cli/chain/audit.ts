@@ -18,7 +18,7 @@ import { readTokens } from '../../store/chain/tokens.ts';
 import type { Database } from '../../store/database/database.ts';
 import { withStore } from '../operator/session.ts';
 import { wholeNumber } from '../options/values.ts';
-import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
+import { CommandError, ReportedFailure, UsageError } from '../terminal/command-error.ts';
 import { printable, printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
 import { printTable } from '../terminal/table.ts';
@@ -45,7 +45,7 @@ export function addChainAudit(chain: Command): void {
 
 async function audit({ network: networkId, day, rpc, maxCalls, json }: Options): Promise<void> {
   const parsed = daySchema.safeParse(day);
-  if (!parsed.success) throw new CommandError(`--day ${parsed.error.issues[0]?.message}`, EXIT.usage);
+  if (!parsed.success) throw new UsageError(`--day ${parsed.error.issues[0]?.message}`);
   const sinceS = Date.parse(`${day}T00:00:00Z`) / 1000;
   const { found, node } = await withStore(async ({ db, config }) => {
     requireKept(config, sinceS);
@@ -73,14 +73,14 @@ const REASONS: Readonly<Record<Exclude<DayAudit['state'], 'complete'>, string>> 
 function requireKept({ RETENTION }: Config, sinceS: number): void {
   if (sinceS * 1000 >= Date.now() - RETENTION) return;
   const first = new Date(Date.now() - RETENTION + DAY_MS).toISOString().slice(0, 10);
-  throw new CommandError(`--day must be ${first} or later: payments are removed after their retention`, EXIT.usage);
+  throw new UsageError(`--day must be ${first} or later: payments are removed after their retention`);
 }
 
 /** The last node is the one that the follower asks least. */
 function nodeOf(config: Config, networkId: number, rpc: string | undefined): { url: string; name: string } {
   if (rpc !== undefined) {
     if (parseNodeUrl(rpc) === null) {
-      throw new CommandError('--rpc must be an http or https URL', EXIT.usage);
+      throw new UsageError('--rpc must be an http or https URL');
     }
     return { url: rpc, name: '--rpc' };
   }

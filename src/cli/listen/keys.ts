@@ -2,7 +2,7 @@ import { PaybellError } from '../../client/errors.ts';
 import { importKey } from '../../verify/keys.ts';
 import { type ConnectionOptions, connectionIfAny } from '../server/connection.ts';
 import { clientFor } from '../server/session.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { UsageError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printable } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
@@ -51,6 +51,6 @@ async function requireKeys(keys: readonly string[]): Promise<void> {
   try {
     await Promise.all(keys.map(importKey));
   } catch (error) {
-    throw new CommandError(`--secret or PAYBELL_SECRET: ${error instanceof Error ? error.message : error}`, EXIT.usage);
+    throw new UsageError(`--secret or PAYBELL_SECRET: ${error instanceof Error ? error.message : error}`);
   }
 }

@@ -3,7 +3,7 @@ import { showCount } from '../../domain/errors.ts';
 import { collect, duration, parseList, parseNetworks, wholeNumber } from '../options/values.ts';
 import { addConnectionOptions, type ConnectionOptions } from '../server/connection.ts';
 import { readFilter } from '../server/webhooks/filter-option.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { UsageError } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printJson, printLine, printOnStderr } from '../terminal/output.ts';
@@ -99,7 +99,7 @@ const RECEIVER_OPTIONS = ['port', 'host', 'secret', 'check', 'fail', 'status', '
 function refuse(command: Command, names: readonly string[], why: string): void {
   for (const name of names) {
     if (command.getOptionValueSource(name) !== 'cli') continue;
-    throw new CommandError(`--${name === 'check' ? 'no-check' : name} ${why}`, EXIT.usage);
+    throw new UsageError(`--${name === 'check' ? 'no-check' : name} ${why}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { verify } from '../../verify/verify.ts';
 import { showDuration } from '../formats/amounts.ts';
 import { collect } from '../options/values.ts';
 import { addConnectionOptions, type ConnectionOptions } from '../server/connection.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { CommandError, UsageError } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { paint, printable, printJson, printLine, printNote } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
@@ -39,7 +39,7 @@ async function verifySaved(file: string, { headers: headerFile, header = [], jso
   const headers = parseHeaders([...text.split('\n'), ...header]);
   const { keys, description, error: refused } = await loadKeys({ ...options, check: true });
   if (refused !== undefined) throw refused;
-  if (keys.length === 0) throw new CommandError(description, EXIT.usage);
+  if (keys.length === 0) throw new UsageError(description);
   try {
     const { id, timestamp } = readHeaders(headers);
     const event = await verify(body, headers, keys, { nowS: Number(timestamp) });

@@ -16,7 +16,7 @@ import {
 } from '../../store/webhooks/import-run.ts';
 import { type InputLine, readLines, readList } from '../formats/input-lines.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../formats/webhook-file.ts';
-import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
+import { CommandError, ReportedFailure, UsageError } from '../terminal/command-error.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
 import { terminal } from '../terminal/terminal.ts';
@@ -90,12 +90,12 @@ type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
 
 async function openSource(file: string | undefined): Promise<Source> {
   if (file === undefined) {
-    if (terminal().keyboard !== null) throw new CommandError('give a file, or pipe one to standard input', EXIT.usage);
+    if (terminal().keyboard !== null) throw new UsageError('give a file, or pipe one to standard input');
     return { chunks: terminal().stdin.stream(), sizeBytes: null };
   }
   try {
     const found = await stat(file);
-    if (found.isDirectory()) throw new CommandError(`${file} is a folder`, EXIT.usage);
+    if (found.isDirectory()) throw new UsageError(`${file} is a folder`);
     return { chunks: Bun.file(file).stream(), sizeBytes: found.isFile() ? found.size : null };
   } catch (error) {
     if (error instanceof CommandError) throw error;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { redeliverQuerySchema } from '../../contract/deliveries/redelivery.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { UsageError } from '../terminal/command-error.ts';
 import { type OptionValues, parseOptions } from './list-options.ts';
 import { MOMENT, parseMoment } from './values.ts';
 
@@ -39,11 +39,11 @@ export function parseDeliveryOptions<Schema extends z.ZodObject>(
 export function chooseDeliveries(deliveryId: string | undefined, filters: Readonly<OptionValues>) {
   const hasFilters = Object.keys(filters).length > 0;
   if (deliveryId !== undefined) {
-    if (hasFilters) throw new CommandError('give either a delivery id or filters, not both', EXIT.usage);
+    if (hasFilters) throw new UsageError('give either a delivery id or filters, not both');
     return { deliveryId };
   }
   if (!hasFilters) {
-    throw new CommandError('give a delivery id, or at least one filter such as --status failed', EXIT.usage);
+    throw new UsageError('give a delivery id, or at least one filter such as --status failed');
   }
   const { dryRun: _, ...filter } = parseDeliveryOptions(redeliverQuerySchema, filters);
   return { filter };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { explainAbsence } from '../../contract/parse-input.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { UsageError } from '../terminal/command-error.ts';
 
 /** The values of a command's options, by their names in camel case. */
 export type OptionValues = Record<string, string | boolean | undefined>;
@@ -27,7 +27,7 @@ export function parseOptions<Schema extends z.ZodObject>(
     const name = issue.path.join('.');
     return `--${toOption(optionOf[name] ?? name)} ${explainAbsence(issue, values)}`;
   });
-  throw new CommandError(errors.join('\n      '), EXIT.usage);
+  throw new UsageError(errors.join('\n      '));
 }
 
 export function toOption(name: string): string {

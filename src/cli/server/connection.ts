@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { nearest } from '../../contract/parse-input.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { UsageError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Environment, terminal } from '../terminal/terminal.ts';
 import { DEFAULT_PROFILE, type Profile, profileFile, readProfiles } from './profiles.ts';
@@ -54,15 +54,14 @@ export function resolveConnection(
   if (apiKey && options.profile === undefined) return fromEnvironment(apiKey, options, environment);
   const name = profileName(options, environment);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (profile === undefined) throw new CommandError(explainMissing(name, options, environment), EXIT.usage);
+  if (profile === undefined) throw new UsageError(explainMissing(name, options, environment));
   const url = options.server ?? (options.profile === undefined ? environment.PAYBELL_URL : undefined);
   // A stored key is sent only to the server that it was stored for.
   if (url && withoutSlash(url) !== profile.url) {
     const source = options.server === undefined ? 'PAYBELL_URL' : '--server';
-    throw new CommandError(
+    throw new UsageError(
       `${source} is ${url}, but the key of profile ${name} is for ${profile.url}: ` +
         `set PAYBELL_API_KEY too, or use ${PAYBELL} login --server ${url}`,
-      EXIT.usage,
     );
   }
   return { ...profile, entityId: options.entity ?? profile.entityId, from: `profile ${name}` };
@@ -71,7 +70,7 @@ export function resolveConnection(
 function fromEnvironment(apiKey: string, options: ConnectionOptions, environment: Environment): Connection {
   const entityId = options.entity ?? environment.PAYBELL_ENTITY_ID;
   if (!entityId) {
-    throw new CommandError(`PAYBELL_API_KEY is set, so set PAYBELL_ENTITY_ID too, or give --entity <id>`, EXIT.usage);
+    throw new UsageError(`PAYBELL_API_KEY is set, so set PAYBELL_ENTITY_ID too, or give --entity <id>`);
   }
   const url = requireUrl(options.server ?? (environment.PAYBELL_URL || DEFAULT_URL));
   const processor = environment.PAYBELL_PROCESSOR || DEFAULT_PROCESSOR;
@@ -82,7 +81,7 @@ function fromEnvironment(apiKey: string, options: ConnectionOptions, environment
 export function requireUrl(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return withoutSlash(text);
-  throw new CommandError(`${text} is not the URL of a server; give one such as ${DEFAULT_URL}`, EXIT.usage);
+  throw new UsageError(`${text} is not the URL of a server; give one such as ${DEFAULT_URL}`);
 }
 
 function withoutSlash(url: string): string {

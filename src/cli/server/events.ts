@@ -13,7 +13,7 @@ import { showSummary } from '../formats/delivery-tables.ts';
 import { prettyJson } from '../formats/pretty-json.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { MOMENT, parseMoment } from '../options/values.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { CommandError, UsageError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
@@ -81,16 +81,16 @@ const sampleSchema = z.strictObject({
 });
 
 function writeSample(file: string | undefined, own: OptionValues): string {
-  if (file !== undefined) throw new CommandError('give either a file or --sample, not both', EXIT.usage);
+  if (file !== undefined) throw new UsageError('give either a file or --sample, not both');
   const { sample = '', networkId = DEFAULT_NETWORK_ID } = parseOptions(sampleSchema, own);
-  if (!isEventKind(sample)) throw new CommandError(`--sample must be one of ${EVENT_KINDS.join(', ')}`, EXIT.usage);
+  if (!isEventKind(sample)) throw new UsageError(`--sample must be one of ${EVENT_KINDS.join(', ')}`);
   return JSON.stringify(sampleEvent(sample, networkId, newId('evt'), Math.floor(Date.now() / 1000)));
 }
 
 async function readBody(file: string | undefined, { networkId }: OptionValues): Promise<string> {
-  if (networkId !== undefined) throw new CommandError('--network-id needs --sample', EXIT.usage);
+  if (networkId !== undefined) throw new UsageError('--network-id needs --sample');
   if (file === undefined && terminal().keyboard !== null) {
-    throw new CommandError('give a file, or - for standard input, or --sample <kind>', EXIT.usage);
+    throw new UsageError('give a file, or - for standard input, or --sample <kind>');
   }
   const source = file === undefined || file === '-' ? terminal().stdin : Bun.file(file);
   const bytes = await source.bytes().catch(() => {

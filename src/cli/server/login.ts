@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CallerInfo } from '../../client/paybell.ts';
-import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { CommandError, UsageError } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { prompt, readFirstLine } from '../terminal/prompt.ts';
@@ -55,7 +55,7 @@ async function logIn(options: LoginOptions): Promise<void> {
   const { env } = terminal();
   const name = profileName(options, env);
   if (!/^[\w.-]{1,64}$/.test(name)) {
-    throw new CommandError('a profile name has 1 to 64 letters, digits, dots, - or _', EXIT.usage);
+    throw new UsageError('a profile name has 1 to 64 letters, digits, dots, - or _');
   }
   const profile: Profile = {
     url: requireUrl(options.server ?? (env.PAYBELL_URL || (await promptFor('Server', DEFAULT_URL)))),
@@ -63,7 +63,7 @@ async function logIn(options: LoginOptions): Promise<void> {
     entityId: options.entity ?? (env.PAYBELL_ENTITY_ID || (await promptFor('Entity id', null))),
     apiKey: env.PAYBELL_API_KEY || (await readKey()),
   };
-  if (profile.apiKey === '') throw new CommandError('no key was given', EXIT.usage);
+  if (profile.apiKey === '') throw new UsageError('no key was given');
   await readCaller(profile);
   const file = profileFile(env);
   writeProfile(file, name, profile);
@@ -77,7 +77,7 @@ async function promptFor(what: string, defaultValue: string | null): Promise<str
   const { keyboard } = terminal();
   if (keyboard === null) {
     if (defaultValue !== null) return defaultValue;
-    throw new CommandError('give --entity <id>, or set PAYBELL_ENTITY_ID', EXIT.usage);
+    throw new UsageError('give --entity <id>, or set PAYBELL_ENTITY_ID');
   }
   const value = await prompt(keyboard, `${what}${defaultValue === null ? '' : ` [${defaultValue}]`}: `);
   return value || (defaultValue ?? '');

@@ -12,6 +12,13 @@ export class CommandError extends Error {
   }
 }
 
+/** The command line is wrong, which has its own exit code. */
+export class UsageError extends CommandError {
+  constructor(message: string) {
+    super(message, EXIT.usage);
+  }
+}
+
 /** The command has printed what went wrong; only the exit code is left to set. */
 export class ReportedFailure extends Error {
   override readonly name = 'ReportedFailure';

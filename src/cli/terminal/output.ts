@@ -1,3 +1,4 @@
+import { networkName } from '../../domain/networks.ts';
 import { terminal } from './terminal.ts';
 
 /** Tables for people, JSON for programs, errors on standard error. */
@@ -44,6 +45,18 @@ export function printNote(text: string): void {
 /** Text from elsewhere may hold control sequences, which must not reach the terminal. */
 export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '�');
+}
+
+export function showText(text: string | null | undefined): string {
+  return printable(text ?? '–');
+}
+
+export function showNetwork(networkId: number): string {
+  return `${networkId} ${networkName(networkId)}`;
+}
+
+export function showBlock(blockNumber: number | null): string {
+  return blockNumber === null ? '–' : String(blockNumber);
 }
 
 export function printJson(value: unknown): void {

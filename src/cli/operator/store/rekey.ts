@@ -7,7 +7,7 @@ import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../../
 import { SecretBox } from '../../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../../store/tenants/secret-key.ts';
 import { rekeySecrets } from '../../../store/tenants/secrets.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { UsageError } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { terminal } from '../../terminal/terminal.ts';
 import { changeByCommandLine, withStore } from '../session.ts';
@@ -47,13 +47,13 @@ function newKey({ SECRET_KEY }: Config, file: string | null): Uint8Array {
   const given = terminal().env.NEW_SECRET_KEY;
   if (!given) {
     if (file !== null) return randomBytes(32);
-    throw new CommandError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`, EXIT.usage);
+    throw new UsageError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`);
   }
   const key = parseSecretKey(given);
-  if (key === null) throw new CommandError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`, EXIT.usage);
+  if (key === null) throw new UsageError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`);
   const current = SECRET_KEY ?? (file === null ? null : readKeyFile(file));
   if (current !== null && Buffer.from(key).equals(current)) {
-    throw new CommandError('NEW_SECRET_KEY is the current key; give another one', EXIT.usage);
+    throw new UsageError('NEW_SECRET_KEY is the current key; give another one');
   }
   return key;
 }

@@ -4,9 +4,9 @@ import { addressListQuerySchema, MAX_ADDRESSES } from '../../../contract/chain/a
 import { showCount } from '../../../domain/errors.ts';
 import { readLines } from '../../formats/input-lines.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { CommandError, UsageError } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { printJson, printLine, showDate, showText } from '../../terminal/output.ts';
 import { printTable, printTotal } from '../../terminal/table.ts';
 import { terminal } from '../../terminal/terminal.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
@@ -82,8 +82,8 @@ async function listBook(sourceId: string, options: OptionValues): Promise<void> 
     ['address', 'agreement', 'reference', 'from block', 'added'],
     list.addresses.map(({ address, agreementId, reference, fromBlock, dateCreated }) => [
       address,
-      printable(agreementId ?? '–'),
-      printable(reference ?? '–'),
+      showText(agreementId),
+      showText(reference),
       String(fromBlock),
       showDate(dateCreated),
     ]),
@@ -119,9 +119,9 @@ async function inParts(
 }
 
 async function readEntries(addresses: readonly string[], file: string | undefined): Promise<NewAddress[]> {
-  if (file !== undefined && addresses.length > 0) throw usage('give --file or addresses, not both');
+  if (file !== undefined && addresses.length > 0) throw new UsageError('give --file or addresses, not both');
   const entries = file === undefined ? addresses.map((address) => ({ address })) : await readFile(file);
-  if (entries.length === 0) throw usage('give at least one address, or --file');
+  if (entries.length === 0) throw new UsageError('give at least one address, or --file');
   return entries;
 }
 
@@ -130,7 +130,7 @@ async function readFile(file: string): Promise<NewAddress[]> {
   const entries: NewAddress[] = [];
   try {
     for await (const line of readLines(source.stream())) {
-      if ('error' in line) throw usage(`line ${line.line} of ${file} ${line.error}`);
+      if ('error' in line) throw new UsageError(`line ${line.line} of ${file} ${line.error}`);
       if (line.text.trim() !== '') entries.push(entryOf(line.text));
     }
   } catch (error) {
@@ -144,8 +144,4 @@ function entryOf(line: string): NewAddress {
   const [address = '', agreementId = '', ...rest] = line.split(',').map((part) => part.trim());
   const reference = rest.join(',');
   return { address, ...(agreementId !== '' && { agreementId }), ...(reference !== '' && { reference }) };
-}
-
-function usage(message: string): CommandError {
-  return new CommandError(message, EXIT.usage);
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { NewSource } from '../../../client/chain/sources.ts';
+import { parseObject, readTextFile } from '../../formats/json-file.ts';
 import { collect } from '../../options/values.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
-import { terminal } from '../../terminal/terminal.ts';
+import { UsageError } from '../../terminal/command-error.ts';
 
 /** The definition of a source as options, or as a file of JSON. The server checks it and names each error. */
 
@@ -52,11 +52,11 @@ export async function readDefinition(options: DefinitionOptions): Promise<Partia
   const { file, network, preset, contract, abi, event } = options;
   if (file !== undefined) {
     const given = NAMES.find((name) => options[name] !== undefined);
-    if (given !== undefined) throw usage(`give --file or --${given}, not both`);
-    return parseFile(await readFile(file), file);
+    if (given !== undefined) throw new UsageError(`give --file or --${given}, not both`);
+    return parseObject(await readTextFile(file), file, ', such as {"networkId": 8453, "preset": "erc20", …}');
   }
   if (network !== undefined && !/^[0-9]{1,16}$/.test(network))
-    throw usage('--network must be a network id such as 8453');
+    throw new UsageError('--network must be a network id such as 8453');
   const where = pairs(options.where, '--where').map(([name, text]) => [name, text.split(',').map(parseValue)]);
   const fields = [
     ...pairs(options.field, '--field'),
@@ -77,7 +77,7 @@ export async function readDefinition(options: DefinitionOptions): Promise<Partia
 function pairs(texts: readonly string[] | undefined, option: string): [string, string][] {
   return (texts ?? []).map((text) => {
     const equals = text.indexOf('=');
-    if (equals < 1) throw usage(`${option} must be a name, = and a value: ${text}`);
+    if (equals < 1) throw new UsageError(`${option} must be a name, = and a value: ${text}`);
     return [text.slice(0, equals).trim(), text.slice(equals + 1).trim()];
   });
 }
@@ -89,28 +89,6 @@ function parseValue(text: string): string | boolean {
 
 function amountOf(text: string): { from: string; token: string } {
   const [from = '', token = ''] = text.split('@');
-  if (from === '' || token === '') throw usage(`--amount must be a parameter, @ and its token: ${text}`);
+  if (from === '' || token === '') throw new UsageError(`--amount must be a parameter, @ and its token: ${text}`);
   return { from, token };
-}
-
-async function readFile(file: string): Promise<string> {
-  const source = file === '-' ? terminal().stdin : Bun.file(file);
-  return source.text().catch(() => {
-    throw new CommandError(`cannot read ${file}`);
-  });
-}
-
-function parseFile(text: string, from: string): Partial<NewSource> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw usage(`${from} is not valid JSON`);
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Partial<NewSource>;
-  throw usage(`${from} must be a JSON object, such as {"networkId": 8453, "preset": "erc20", …}`);
-}
-
-function usage(message: string): CommandError {
-  return new CommandError(message, EXIT.usage);
 }

@@ -4,11 +4,19 @@ import type { Paybell } from '../../../client/paybell.ts';
 import { factListQuerySchema } from '../../../contract/chain/facts.ts';
 import { storedTransactionId } from '../../../domain/chain/families/families.ts';
 import { showCount } from '../../../domain/errors.ts';
-import { networkName } from '../../../domain/networks.ts';
 import { prettyJson } from '../../formats/pretty-json.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import {
+  paint,
+  printable,
+  printJson,
+  printLine,
+  showBlock,
+  showDate,
+  showNetwork,
+  showText,
+} from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
@@ -57,13 +65,13 @@ function printFacts({ totalResults, facts }: FactList): void {
     ['fact-id', 'network', 'state', 'kind', 'amount', 'block', 'transfer', 'agreement', 'seen', 'transaction'],
     facts.map((fact) => [
       fact.factId,
-      `${fact.networkId} ${networkName(fact.networkId)}`,
+      showNetwork(fact.networkId),
       paintState(fact),
       fact.kind,
       amountOf(fact),
       showBlock(fact.blockNumber),
-      printable(fact.transferId ?? '–'),
-      printable(fact.agreementId ?? '–'),
+      showText(fact.transferId),
+      showText(fact.agreementId),
       showDate(fact.dateCreated),
       fact.transactionHash,
     ]),
@@ -83,14 +91,14 @@ function printDetail(fact: FactDetail, json: boolean): void {
   }
   printFields({
     fact: fact.factId,
-    network: `${fact.networkId} ${networkName(fact.networkId)}`,
+    network: showNetwork(fact.networkId),
     state: `${paintState(fact)}${fact.isDisputed ? ' (disputed: as many nodes deny it as show it)' : ''}`,
     kind: `${fact.kind}${fact.isSilent ? ' (history, not delivered)' : ''}`,
     transaction: fact.transactionHash,
     block: showBlock(fact.blockNumber),
     source: fact.sourceId ?? '– (a posted event, held for its transaction)',
-    transfer: printable(fact.transferId ?? '–'),
-    agreement: printable(fact.agreementId ?? '–'),
+    transfer: showText(fact.transferId),
+    agreement: showText(fact.agreementId),
   });
   printLine(prettyJson(printable(JSON.stringify(fact.fields))));
   printLine();
@@ -132,10 +140,6 @@ function amountOf({ fields }: Fact): string {
   const { amount, amountBase } = fields;
   if (typeof amount === 'string') return printable(amount);
   return typeof amountBase === 'string' ? `${printable(amountBase)} base` : '–';
-}
-
-function showBlock(blockNumber: number | null): string {
-  return blockNumber === null ? '–' : String(blockNumber);
 }
 
 function paintState({ state }: Fact): string {

@@ -6,13 +6,12 @@ import { invoiceListQuerySchema } from '../../../contract/chain/invoices.ts';
 import { newInvoiceSchema } from '../../../contract/chain/new-invoice.ts';
 import { explainAbsence } from '../../../contract/parse-input.ts';
 import { showCount } from '../../../domain/errors.ts';
-import { networkName } from '../../../domain/networks.ts';
 import { readLines } from '../../formats/input-lines.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
 import { collect, MOMENT, parseMoment, wholeNumber } from '../../options/values.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { CommandError, UsageError } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { paint, printable, printJson, printLine, showDate, showNetwork, showText } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { terminal } from '../../terminal/terminal.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
@@ -104,7 +103,7 @@ async function createInvoices(options: CreateOptions): Promise<void> {
   };
   const { client } = openSession(connection);
   if (file !== undefined) {
-    if (Object.keys(given).length > 0) throw usage('give --file or the options of one invoice, not both');
+    if (Object.keys(given).length > 0) throw new UsageError('give --file or the options of one invoice, not both');
     return createFromFile(client, file, json === true);
   }
   const invoice = await client.invoices.create(
@@ -128,14 +127,14 @@ function checked(given: object): NewInvoice {
     const name = String(issue.path[0] ?? '');
     return `--${(OPTION_OF[name] ?? name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${explainAbsence(issue, given)}`;
   });
-  throw usage(errors.join('\n      '));
+  throw new UsageError(errors.join('\n      '));
 }
 
 function textsOf(given: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     given.map((text) => {
       const at = text.indexOf('=');
-      if (at < 1) throw usage('--metadata must be a name, = and a text');
+      if (at < 1) throw new UsageError('--metadata must be a name, = and a text');
       return [text.slice(0, at), text.slice(at + 1)];
     }),
   );
@@ -150,12 +149,7 @@ async function createFromFile(client: Client, file: string, json: boolean): Prom
   const rejected = results.flatMap((result, at) => (result.invoiceId === null ? { line: at + 1, ...result } : []));
   printTable(
     ['line', 'status', 'code', 'detail'],
-    rejected.map(({ line, status, code, detail }) => [
-      String(line),
-      String(status),
-      code ?? '–',
-      printable(detail ?? '–'),
-    ]),
+    rejected.map(({ line, status, code, detail }) => [String(line), String(status), code ?? '–', showText(detail)]),
     'Every line has its invoice.',
   );
   const created = results.filter(({ status }) => status === 201).length;
@@ -169,13 +163,13 @@ async function readInvoices(file: string): Promise<NewInvoice[]> {
   const invoices: NewInvoice[] = [];
   try {
     for await (const line of readLines(source.stream())) {
-      if ('error' in line) throw usage(`line ${line.line} of ${file} ${line.error}`);
+      if ('error' in line) throw new UsageError(`line ${line.line} of ${file} ${line.error}`);
       if (line.text.trim() !== '') invoices.push(parseLine(line.text, line.line, file));
     }
   } catch (error) {
     throw error instanceof CommandError ? error : new CommandError(`cannot read ${file}`);
   }
-  if (invoices.length === 0) throw usage(`${file} has no invoice`);
+  if (invoices.length === 0) throw new UsageError(`${file} has no invoice`);
   return invoices;
 }
 
@@ -183,12 +177,8 @@ function parseLine(text: string, line: number, file: string): NewInvoice {
   try {
     return JSON.parse(text) as NewInvoice;
   } catch {
-    throw usage(`line ${line} of ${file} is not JSON`);
+    throw new UsageError(`line ${line} of ${file} is not JSON`);
   }
-}
-
-function usage(message: string): CommandError {
-  return new CommandError(message, EXIT.usage);
 }
 
 async function listInvoices(q: string | undefined, options: OptionValues): Promise<void> {
@@ -205,8 +195,8 @@ async function listInvoices(q: string | undefined, options: OptionValues): Promi
       invoice.received,
       tokenOf(invoice),
       invoice.address,
-      `${invoice.networkId} ${networkName(invoice.networkId)}`,
-      printable(invoice.reference ?? '–'),
+      showNetwork(invoice.networkId),
+      showText(invoice.reference),
       showDate(invoice.dateExpires),
     ]),
     `No invoices match. Create one: ${PAYBELL} invoices create --help`,
@@ -232,10 +222,10 @@ function printInvoice(invoice: InvoiceDetail): void {
     missing: `${invoice.due} ${unit}`,
     address: invoice.address,
     token: printable(invoice.token),
-    network: `${invoice.networkId} ${networkName(invoice.networkId)}`,
+    network: showNetwork(invoice.networkId),
     due: showDate(invoice.dateExpires),
     watched: watchOf(invoice),
-    reference: printable(invoice.reference ?? '–'),
+    reference: showText(invoice.reference),
     transfer: printable(invoice.transferId),
     unexplained: invoice.unexplainedBalance === null ? '–' : `${invoice.unexplainedBalance} ${unit}`,
   });

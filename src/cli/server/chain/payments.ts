@@ -2,10 +2,18 @@ import type { Command } from 'commander';
 import type { Payment, PaymentDetail, PaymentList } from '../../../client/chain/payments.ts';
 import { paymentListQuerySchema } from '../../../contract/chain/payments.ts';
 import { showCount } from '../../../domain/errors.ts';
-import { networkName } from '../../../domain/networks.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import {
+  paint,
+  printable,
+  printJson,
+  printLine,
+  showBlock,
+  showDate,
+  showNetwork,
+  showText,
+} from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
@@ -62,12 +70,12 @@ function printPayments({ totalResults, isTotalExact, payments }: PaymentList, q:
     ['payment-id', 'network', 'state', 'amount', 'token', 'payer', 'payee', 'agreement', 'delivered', 'seen'],
     payments.map((payment) => [
       payment.paymentId,
-      `${payment.networkId} ${networkName(payment.networkId)}`,
+      showNetwork(payment.networkId),
       paintState(payment),
       amountOf(payment),
-      printable(payment.token.address ?? '–'),
-      printable(payment.payer ?? '–'),
-      printable(payment.payee ?? '–'),
+      showText(payment.token.address),
+      showText(payment.payer),
+      showText(payment.payee),
       printable(payment.agreementId ?? payment.transferId ?? '–'),
       deliveredOf(payment),
       showDate(payment.dateCreated),
@@ -88,14 +96,14 @@ function printDetail(payment: PaymentDetail): void {
     payment: payment.paymentId,
     state: `${paintState(payment)}${confirmationsOf(payment)}`,
     amount: amountOf(payment),
-    token: printable(payment.token.address ?? '–'),
-    payer: printable(payment.payer ?? '–'),
-    payee: printable(payment.payee ?? '–'),
-    network: `${payment.networkId} ${networkName(payment.networkId)}`,
+    token: showText(payment.token.address),
+    payer: showText(payment.payer),
+    payee: showText(payment.payee),
+    network: showNetwork(payment.networkId),
     transaction: payment.transactionHash,
     block: showBlock(payment.blockNumber),
-    transfer: printable(payment.transferId ?? '–'),
-    agreement: printable(payment.agreementId ?? '–'),
+    transfer: showText(payment.transferId),
+    agreement: showText(payment.agreementId),
     waits: waitOf(payment),
   });
   printLine();
@@ -106,7 +114,7 @@ function printDetail(payment: PaymentDetail): void {
       what,
       showBlock(blockNumber),
       webhookId ?? '–',
-      printable(eventId ?? '–'),
+      showText(eventId),
     ]),
     'No steps.',
     { shorten: { 'event-id': 16, webhook: 12 }, leaveOut: ['event-id'] },
@@ -122,7 +130,7 @@ function printDetail(payment: PaymentDetail): void {
         status,
         status === 'delivered' ? 'green' : status === 'failed' || status === 'retracted' ? 'red' : 'yellow',
       ),
-      printable(reason ?? '–'),
+      showText(reason),
     ]),
     'No webhook is registered for its events.',
     { shorten: { webhook: 12 }, leaveOut: ['finality'] },
@@ -156,10 +164,6 @@ function waitOf({ waitsFor }: Payment): string {
   const { finality, dateExpected, webhooks } = waitsFor;
   const when = dateExpected === null ? '' : `, expected ${showDate(dateExpected)}`;
   return `${showCount(webhooks, 'webhook', 'webhooks')} for ${printable(finality)}${when}`;
-}
-
-function showBlock(blockNumber: number | null): string {
-  return blockNumber === null ? '–' : String(blockNumber);
 }
 
 function paintState({ state }: Payment): string {

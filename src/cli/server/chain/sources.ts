@@ -13,9 +13,9 @@ import { showCount } from '../../../domain/errors.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { prettyJson } from '../../formats/pretty-json.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { UsageError } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { paint, printable, printJson, printLine, showDate, showNetwork } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
 import { addAddressCommands } from './addresses.ts';
@@ -114,7 +114,7 @@ async function addSource(given: AddOptions): Promise<void> {
 function blockOf(text: string): number | 'latest' {
   if (text === 'latest') return text;
   if (/^[0-9]{1,16}$/.test(text)) return Number(text);
-  throw new CommandError('--from-block must be the number of a block, or latest', EXIT.usage);
+  throw new UsageError('--from-block must be the number of a block, or latest');
 }
 
 async function previewSource(
@@ -197,7 +197,7 @@ async function listSources(options: OptionValues): Promise<void> {
     ['source-id', 'network', 'state', 'what', 'contract', 'from block', 'created'],
     list.sources.map((source) => [
       source.sourceId,
-      `${source.networkId} ${networkName(source.networkId)}`,
+      showNetwork(source.networkId),
       paintState(source),
       source.preset ?? source.event ?? '–',
       source.contract,
@@ -222,7 +222,7 @@ type UpdateOptions = ServerOptions &
 
 async function updateSource(sourceId: string, options: UpdateOptions): Promise<void> {
   const { name, minAmount, pause, resume } = options;
-  if (pause === true && resume === true) throw new CommandError('give --pause or --resume, not both', EXIT.usage);
+  if (pause === true && resume === true) throw new UsageError('give --pause or --resume, not both');
   const { client, json } = openSession(onlyServer(options));
   const source = await client.sources.update(sourceId, {
     ...(await readDefinition(options)),
@@ -248,7 +248,7 @@ function printSource(source: Source): void {
   printFields({
     source: source.sourceId,
     ...(source.name === null ? {} : { name: printable(source.name) }),
-    network: `${networkId} ${networkName(networkId)}`,
+    network: showNetwork(networkId),
     contract,
     ...(preset === null ? { abi: abi ?? '–', event: event ?? '–' } : { preset }),
     where: showObject(where),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
 import { MAX_CERTIFICATE_LENGTH } from '../../../domain/endpoints/client-certificate.ts';
 import type { OptionValues } from '../../options/list-options.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { CommandError, UsageError } from '../../terminal/command-error.ts';
 import { printJson, printLine, showDate } from '../../terminal/output.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
@@ -47,7 +47,7 @@ async function readGiven(
 ): Promise<NonNullable<EndpointUpdate['clientCertificate']> | null> {
   if (remove && certificate === undefined) return null;
   if (remove || certificate === undefined || key === undefined) {
-    throw new CommandError('give the files of the certificate and of its key, or --remove alone', EXIT.usage);
+    throw new UsageError('give the files of the certificate and of its key, or --remove alone');
   }
   return { certificate: await readPem(certificate), privateKey: await readPem(key) };
 }

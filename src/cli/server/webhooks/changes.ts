@@ -4,7 +4,7 @@ import type { WebhookBulkUpdate } from '../../../client/webhooks.ts';
 import { webhookMatchSchema } from '../../../contract/webhooks.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { type OptionValues, parseOptions } from '../../options/list-options.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { UsageError } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { addServerOptions, openSession } from '../session.ts';
 import { addFilterOptions, type FilterOptions, readFilter, showFilter } from './filter-option.ts';
@@ -61,9 +61,8 @@ async function readUpdate(options: UpdateOptions): Promise<WebhookBulkUpdate> {
   const filter = await readFilter(options);
   const hasOptions = filter !== undefined || finality !== undefined;
   if (to === undefined && !hasOptions) {
-    throw new CommandError(
+    throw new UsageError(
       'give --to <url>, --finality <level>, --filter <json>, --filter-file <file> or --clear-filter',
-      EXIT.usage,
     );
   }
   return { ...(to !== undefined && { postUrl: to }), ...(hasOptions && { options: { finality, filter } }) };
@@ -110,7 +109,7 @@ async function deleteOneOrMany(webhookId: string | undefined, options: OptionVal
 
 function parseMatch({ dryRun, ...filters }: OptionValues) {
   if (Object.keys(filters).length === 0) {
-    throw new CommandError('give a webhook id, or at least one filter such as --post-url <url>', EXIT.usage);
+    throw new UsageError('give a webhook id, or at least one filter such as --post-url <url>');
   }
   const { dryRun: _, ...match } = parseOptions(webhookMatchSchema, filters);
   return { match, dryRun: dryRun === true };
@@ -118,7 +117,7 @@ function parseMatch({ dryRun, ...filters }: OptionValues) {
 
 function refuseMatch(own: OptionValues): void {
   if (Object.keys(own).length === 0) return;
-  throw new CommandError('give either a webhook id or filters, not both', EXIT.usage);
+  throw new UsageError('give either a webhook id or filters, not both');
 }
 
 function printChanged(totalResults: number, what: string, json: boolean): void {

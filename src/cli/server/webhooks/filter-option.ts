@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { describeFilter } from '../../../domain/payload-filter/describe.ts';
 import type { PayloadFilter } from '../../../domain/payload-filter/payload-filter.ts';
-import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { parseObject, readTextFile } from '../../formats/json-file.ts';
+import { UsageError } from '../../terminal/command-error.ts';
 import { printable } from '../../terminal/output.ts';
-import { terminal } from '../../terminal/terminal.ts';
 
 /** The payload filter of a webhook as options: its JSON from the command line or from a file. */
+
+const FORM = ' of payload fields, such as {"token":["USDC"]}';
 
 export type FilterOptions = { filter?: string; filterFile?: string; clearFilter?: boolean };
 
@@ -20,30 +22,11 @@ export async function readFilter(options: FilterOptions): Promise<PayloadFilter 
   const { filter, filterFile, clearFilter } = options;
   const given = [filter, filterFile, clearFilter].filter((option) => option !== undefined);
   if (given.length > 1) {
-    throw new CommandError('give only one of --filter, --filter-file and --clear-filter', EXIT.usage);
+    throw new UsageError('give only one of --filter, --filter-file and --clear-filter');
   }
   if (clearFilter) return null;
-  if (filter !== undefined) return parseFilter(filter, '--filter');
-  return filterFile === undefined ? undefined : parseFilter(await readFile(filterFile), filterFile);
-}
-
-async function readFile(file: string): Promise<string> {
-  const source = file === '-' ? terminal().stdin : Bun.file(file);
-  return source.text().catch(() => {
-    throw new CommandError(`cannot read ${file}`);
-  });
-}
-
-/** The server checks the fields of the filter, and names each error. */
-function parseFilter(text: string, from: string): PayloadFilter {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new CommandError(`${from} is not valid JSON`, EXIT.usage);
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as PayloadFilter;
-  throw new CommandError(`${from} must be a JSON object of payload fields, such as {"token":["USDC"]}`, EXIT.usage);
+  if (filter !== undefined) return parseObject(filter, '--filter', FORM);
+  return filterFile === undefined ? undefined : parseObject(await readTextFile(filterFile), filterFile, FORM);
 }
 
 /** For one line of a field list. */

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { WebhookList } from '../../../client/webhooks.ts';
 import { webhookListQuerySchema } from '../../../contract/webhooks.ts';
-import { networkName } from '../../../domain/networks.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
 import { parseList, parseNetworks } from '../../options/values.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
-import { printJson, showDate } from '../../terminal/output.ts';
+import { printJson, showDate, showNetwork } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
 import { addMatchOptions, addWebhookChanges } from './changes.ts';
@@ -51,7 +50,7 @@ function printWebhooks({ webhooks }: WebhookList): void {
     ['webhook-id', 'network', 'event', 'created', 'url'],
     webhooks.map(({ webhookId, networkId, event, dateCreated, postUrl }) => [
       webhookId,
-      `${networkId} ${networkName(networkId)}`,
+      showNetwork(networkId),
       event,
       showDate(dateCreated),
       postUrl,
@@ -71,7 +70,7 @@ async function showWebhook(webhookId: string, options: OptionValues): Promise<vo
   const { networkId, event, postUrl, dateCreated } = webhook;
   printFields({
     webhook: webhook.webhookId,
-    network: `${networkId} ${networkName(networkId)}`,
+    network: showNetwork(networkId),
     event,
     url: postUrl,
     finality: showFinality(webhookOptions.finality),
