@@ -40,7 +40,7 @@ export async function startLedgerReceivers({
   };
 }
 
-export async function readPorts(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<number[]> {
+async function readPorts(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<number[]> {
   let text = '';
   for await (const chunk of stdout) {
     text += new TextDecoder().decode(chunk);

@@ -16,7 +16,6 @@ export type RequestFault =
   | { readonly kind: 'garbage' }
   /** A JSON body that is not JSON-RPC. */
   | { readonly kind: 'body'; readonly body: unknown }
-  | { readonly kind: 'oversized'; readonly bytes: number }
   /** No response before the proxy stops. */
   | { readonly kind: 'hang' };
 
@@ -74,15 +73,6 @@ export class RpcProxy implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.port}/`;
   }
 
-  get totalCalls(): number {
-    return this.calls.values().reduce((sum, count) => sum + count, 0);
-  }
-
-  resetCounts(): void {
-    this.calls.clear();
-    this.requests = 0;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.resolve(new Response(null, { status: 503 }));
     await this.#server.stop(true);
@@ -109,8 +99,6 @@ export class RpcProxy implements AsyncDisposable {
         return Response.json(fault.body);
       case 'garbage':
         return new Response('<html>Bad gateway</html>', { headers: { 'content-type': 'text/html' } });
-      case 'oversized':
-        return new Response(`{"jsonrpc":"2.0","id":1,"result":"${'a'.repeat(fault.bytes)}"}`);
       case 'hang':
         return this.#stopped.promise;
     }

@@ -35,28 +35,3 @@ contract FeeProxy {
         emit TransferWithReferenceAndFee(token, to, amount, paymentReference, fee, feeTo);
     }
 }
-
-contract Flows {
-    event FlowUpdated(
-        address indexed token,
-        address indexed sender,
-        address indexed receiver,
-        int96 flowRate,
-        int256 totalSenderFlowRate,
-        int256 totalReceiverFlowRate,
-        bytes userData
-    );
-
-    mapping(address => mapping(address => mapping(address => int96))) private rates;
-    mapping(address => int256) private sent;
-    mapping(address => int256) private received;
-
-    /// A rate of 0 ends the flow of the caller.
-    function setFlow(address token, address receiver, int96 rate, bytes calldata userData) external {
-        int256 change = int256(rate) - rates[token][msg.sender][receiver];
-        rates[token][msg.sender][receiver] = rate;
-        sent[msg.sender] -= change;
-        received[receiver] += change;
-        emit FlowUpdated(token, msg.sender, receiver, rate, sent[msg.sender], received[receiver], userData);
-    }
-}
