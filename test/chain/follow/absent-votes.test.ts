@@ -18,13 +18,6 @@ const invents: Faults['invents'] = ({ number, hash }) => {
   return number === FAKE_BLOCK ? [{ ...log, ...place }] : [];
 };
 
-async function payAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine([followed.payment()]);
-    await followed.poll();
-  }
-}
-
 const fakeIn = ({ store }: FollowedChain): StoredFact | undefined =>
   [...store.facts.values()].find(({ transactionHash }) => transactionHash === FAKE_HASH);
 
@@ -36,7 +29,7 @@ async function invented(...others: Partial<Faults>[]) {
   const exchanges = nodes.map(({ exchange }) => exchange);
   const ids = exchanges.map((_, index) => `url ${index + 1}`);
   const followed = new FollowedChain(chain, { nodes: exchanges, ids, startBlock: 41 });
-  await payAndPoll(followed, 21);
+  await followed.payAndPoll(21);
   expect(fakeIn(followed)).toMatchObject({ state: 'seen', votes: { yes: ['url 1'], no: [] } });
   return { chain, nodes, exchanges, ids, followed };
 }
@@ -46,7 +39,7 @@ test('a payment that one of two nodes invents does not become final after that n
   const [liar] = nodes;
   if (liar === undefined) throw new Error('there are two nodes');
   liar.isDown = true;
-  await payAndPoll(followed, POLLS_UNTIL_ABSENT);
+  await followed.payAndPoll(POLLS_UNTIL_ABSENT);
   expect(followed.store.state.final).toBeGreaterThan(FAKE_BLOCK + 100);
   expect(fakeIn(followed)).toMatchObject({ state: 'seen', isDisputed: true });
   expect(followed.store.counts.retracted).toBe(0);
@@ -57,7 +50,7 @@ test('a payment that both nodes have shown becomes final although one of them ha
   const [first] = nodes;
   if (first === undefined) throw new Error('there are two nodes');
   first.isDown = true;
-  await payAndPoll(followed, POLLS_UNTIL_ABSENT);
+  await followed.payAndPoll(POLLS_UNTIL_ABSENT);
   expect(fakeIn(followed)).toMatchObject({ state: 'final', isDisputed: false });
 });
 

@@ -23,11 +23,8 @@ describe.each(Object.entries(REFUSALS))('a provider that refuses batches with %s
   });
 
   test('is soon sent no batch that it refuses, and is not failing', async () => {
-    const { chain, followed, requests } = follow(3);
-    for (let block = 0; block < 100; block++) {
-      chain.mine([followed.payment()]);
-      await followed.poll();
-    }
+    const { followed, requests } = follow(3);
+    await followed.payAndPoll(100);
     expect(requests.filter((calls) => calls > 3).length).toBeLessThanOrEqual(6);
     expect(requests.slice(-20).every((calls) => calls <= 3)).toBe(true);
     expect(followed.store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'ok', limits: { batch: { size: 3 } } });

@@ -10,10 +10,7 @@ test.each([1, 2, 3])(
     chain.mineEmpty(40);
     const nodes = Array.from({ length: nodeCount }, () => new ModelNode(chain).exchange);
     const followed = new FollowedChain(chain, { nodes, startBlock: 41 });
-    for (let block = 0; block < 30; block++) {
-      chain.mine([followed.payment()]);
-      await followed.poll();
-    }
+    await followed.payAndPoll(30);
     const dropped = Array.from({ length: 6 }, () => Array.from({ length: 100 }, () => followed.payment()));
     for (const payments of dropped) chain.mine(payments);
     await followed.catchUp();

@@ -12,13 +12,6 @@ function network(...faults: Partial<Faults>[]) {
   return { chain, nodes, followed, store: followed.store };
 }
 
-async function pay(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine([followed.payment()]);
-    await followed.poll();
-  }
-}
-
 describe('case 8: a balancer that alternates with a node five behind', () => {
   test.each([0, 1])('leads to nothing lost and nothing retracted in 500 blocks', async (parity) => {
     const chain = new ModelChain();
@@ -26,7 +19,7 @@ describe('case 8: a balancer that alternates with a node five behind', () => {
     const url = balancer([new ModelNode(chain), new ModelNode(chain, { lag: 5 })]);
     for (let request = 0; request < parity; request++) await url({ id: 1, method: 'eth_chainId', params: [] });
     const followed = new FollowedChain(chain, { nodes: [url], startBlock: 41 });
-    await pay(followed, 500);
+    await followed.payAndPoll(500);
     await followed.pollTimes(4);
     expect(followed.store.counts).toMatchObject({ seen: 500, lost: 0, retracted: 0, moved: 0 });
     expect(followed.mistakes()).toEqual([]);
@@ -35,11 +28,11 @@ describe('case 8: a balancer that alternates with a node five behind', () => {
 
 test('a node that is two blocks behind makes way for another one in the same poll', async () => {
   const { chain, nodes, followed, store } = network({}, {});
-  await pay(followed, 3);
+  await followed.payAndPoll(3);
   const [first] = nodes;
   if (first === undefined) throw new Error('There are two nodes');
   first.faults.lag = 10;
-  await pay(followed, 4);
+  await followed.payAndPoll(4);
   expect(followed.results.slice(-4).map(({ outcome, lagBlocks }) => [outcome, lagBlocks])).toEqual(
     Array(4).fill(['followed', 0]),
   );
@@ -52,10 +45,10 @@ test('a node that is two blocks behind makes way for another one in the same pol
 
 test('a node that fails makes way for another one in the same poll', async () => {
   const { nodes, followed, store } = network({}, {});
-  await pay(followed, 3);
+  await followed.payAndPoll(3);
   const [first] = nodes;
   if (first !== undefined) first.isDown = true;
-  await pay(followed, 3);
+  await followed.payAndPoll(3);
   expect(followed.results.slice(-3).map(({ outcome }) => outcome)).toEqual(['followed', 'followed', 'followed']);
   expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'failing', lastError: 'unreachable' });
   expect(followed.mistakes()).toEqual([]);
@@ -63,7 +56,7 @@ test('a node that fails makes way for another one in the same poll', async () =>
 
 test('with every node failing, how they are is written and nothing else changes', async () => {
   const { nodes, followed, store } = network({}, {});
-  await pay(followed, 3);
+  await followed.payAndPoll(3);
   await followed.poll();
   const before = store.state;
   for (const node of nodes) node.isDown = true;
@@ -71,7 +64,7 @@ test('with every node failing, how they are is written and nothing else changes'
   expect(store.state).toEqual(before);
   expect(store.steps.at(-1)?.nodes.map(({ state }) => state)).toEqual(['failing', 'failing']);
   for (const node of nodes) node.isDown = false;
-  await pay(followed, 5);
+  await followed.payAndPoll(5);
   expect(store.steps.at(-1)?.nodes.map(({ state }) => state)).toEqual(['ok', 'ok']);
 });
 
@@ -81,7 +74,7 @@ test.each([
   ['have an empty hash for tags', 'zero', 'zero'],
 ] as const)('nodes that %s keep nothing from being seen, and nothing becomes final', async (_, finalized, safe) => {
   const { followed, store } = network({ finalized, safe });
-  await pay(followed, 30);
+  await followed.payAndPoll(30);
   expect(followed.mistakes()).toEqual([]);
   expect(store.state).toMatchObject({ final: null, safe: null });
 });
@@ -91,7 +84,7 @@ test('on a network without tags, blocks become final at the depth that the opera
   chain.mineEmpty(40);
   const node = new ModelNode(chain, { finalized: 'error', safe: 'error' });
   const followed = new FollowedChain(chain, { nodes: [node.exchange], startBlock: 41, finalityDepth: 12 });
-  await pay(followed, 30);
+  await followed.payAndPoll(30);
   const { final } = followed.store.state;
   expect(final).toBeLessThanOrEqual(chain.head - 12);
   // Nodes are asked every few polls, and a lone node has to say it twice.
@@ -102,13 +95,13 @@ test('tags that go down, disappear or fail do not lower a level', async () => {
   const { nodes, followed, store } = network({});
   const [node] = nodes;
   if (node === undefined) throw new Error('There is a node');
-  await pay(followed, 30);
+  await followed.payAndPoll(30);
   await followed.poll();
   const { safe, final } = store.state;
   for (const tag of [30, 'error', 'null', 'zero'] as const) {
     node.faults.finalized = tag;
     node.faults.safe = tag;
-    await pay(followed, 1);
+    await followed.payAndPoll(1);
     expect(store.state).toMatchObject({ safe, final });
   }
   expect(followed.mistakes()).toEqual([]);
@@ -116,7 +109,7 @@ test('tags that go down, disappear or fail do not lower a level', async () => {
 
 test('a node that calls its head final is believed only where the operator allows it', async () => {
   const { followed, store } = network({ finalized: 0, safe: 0 });
-  await pay(followed, 10);
+  await followed.payAndPoll(10);
   expect(store.state).toMatchObject({ final: null, safe: null });
   expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'final_not_credible', finalized: 49 });
   expect(store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: '1#1' });
@@ -124,7 +117,7 @@ test('a node that calls its head final is believed only where the operator allow
   chain.mineEmpty(40);
   const node = new ModelNode(chain, { finalized: 0, safe: 0 });
   const instant = new FollowedChain(chain, { nodes: [node.exchange], startBlock: 41, leastDepth: 0 });
-  await pay(instant, 10);
+  await instant.payAndPoll(10);
   expect(instant.store.state.final).toBeGreaterThan(chain.head - 6);
   expect(instant.store.state.final).toBeLessThanOrEqual(chain.head);
   expect(instant.mistakes()).toEqual([]);
@@ -147,7 +140,7 @@ test.each([1, 3, 10])('a node that gives %d blocks at a time is caught up with a
   for (let block = 0; block < 60; block++) chain.mine([followed.payment()]);
   await followed.catchUp();
   expect(followed.mistakes()).toEqual([]);
-  await pay(followed, 20);
+  await followed.payAndPoll(20);
   await followed.catchUp();
   expect(followed.mistakes()).toEqual([]);
   chain.fork(
@@ -155,7 +148,7 @@ test.each([1, 3, 10])('a node that gives %d blocks at a time is caught up with a
     Array.from({ length: 9 }, () => [followed.payment()]),
   );
   await followed.catchUp();
-  await pay(followed, 6);
+  await followed.payAndPoll(6);
   await followed.catchUp();
   expect(followed.mistakes()).toEqual([]);
 });
@@ -182,7 +175,7 @@ test.each([{ maxLogs: 50 }, { maxSize: 50 }])(
 
 test('a node on another network is never followed', async () => {
   const { followed, store } = network({ chainId: 8453 }, {});
-  await pay(followed, 5);
+  await followed.payAndPoll(5);
   expect(followed.mistakes()).toEqual([]);
   expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'wrong_chain', lastError: 'wrong_chain' });
 });
@@ -231,7 +224,7 @@ test('a node that goes from one branch to another between requests stays in favo
   const url: Exchange = (payload) =>
     (JSON.stringify(payload).includes('eth_getLogs') ? late : current).exchange(payload);
   const followed = new FollowedChain(chain, { nodes: [url, new ModelNode(chain).exchange], startBlock: 41 });
-  await pay(followed, 5);
+  await followed.payAndPoll(5);
   expect(followed.results.map(({ outcome }) => outcome)).toEqual([
     'in_doubt',
     'in_doubt',
@@ -254,7 +247,7 @@ test.each(['eth_getBlockByNumber:latest', 'eth_getBlockByNumber:0x'])(
       return isRefused ? ({ id: answer.id, error: { code: -32000 } } as Answered) : answer;
     });
     const followed = new FollowedChain(chain, { nodes: [url], startBlock: 41 });
-    await pay(followed, 3);
+    await followed.payAndPoll(3);
     isRefusing = true;
     const before = node.requests;
     chain.mine([followed.payment()]);

@@ -23,13 +23,6 @@ function networkWith(options: Options, ...faults: Partial<Faults>[]) {
 const network = (...faults: Partial<Faults>[]) => networkWith({}, ...faults);
 
 /** Each block has a payment, so that something waits for finality. */
-async function payAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine([followed.payment()]);
-    await followed.poll();
-  }
-}
-
 function healthOf({ store }: FollowedChain) {
   return store.steps.at(-1)?.nodes.map(({ state }) => state);
 }
@@ -42,7 +35,7 @@ function late({ chain, store }: FollowedChain): number {
 describe('the height', () => {
   test.each([1, 2, 3, 5])('of %d honest nodes is final a few polls later', async (count) => {
     const { followed } = network(...Array.from({ length: count }, () => ({})));
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     expect(late(followed)).toBeGreaterThanOrEqual(0);
     expect(late(followed)).toBeLessThanOrEqual(6);
     expect(followed.mistakes()).toEqual([]);
@@ -53,7 +46,7 @@ describe('the height', () => {
     ['the second', [{}, { finalized: 2 }]],
   ])('is the lower one of two nodes if %s claims too much', async (_, faults) => {
     const { followed } = network(...faults);
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     expect(late(followed)).toBeGreaterThanOrEqual(0);
     expect(late(followed)).toBeLessThanOrEqual(6);
   });
@@ -66,25 +59,25 @@ describe('the height', () => {
     const { final } = store.state;
     await followed.pollTimes(10);
     expect(store.state.final).toBe(final);
-    await payAndPoll(followed, 5);
+    await followed.payAndPoll(5);
     expect(store.state.final).toBeGreaterThan(final ?? 0);
   });
 
   test('of a lone node stays at the depth that two nodes have taught', async () => {
     const { nodes, followed, store } = network({}, {});
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     expect(store.state.learnedDepth.least).toBe(16);
     const [first, second] = nodes;
     if (first !== undefined) first.faults.finalized = 2;
     if (second !== undefined) second.isDown = true;
-    await payAndPoll(followed, TEN_MINUTES + 20);
+    await followed.payAndPoll(TEN_MINUTES + 20);
     expect(late(followed)).toBeGreaterThanOrEqual(0);
     expect(late(followed)).toBeLessThanOrEqual(6);
   });
 
   test('is not one that is too near to the head of its node', async () => {
     const { followed, store } = networkWith({ leastDepth: 32 }, { finalized: 31 }, { finalized: 32 });
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     expect(store.state.final).toBeNull();
     expect(healthOf(followed)).toEqual(['final_not_credible', 'ok']);
     expect(store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: '1#1' });
@@ -92,20 +85,20 @@ describe('the height', () => {
 
   test('needs as many nodes as CHAIN_QUORUM fixes, even if one is absent for long', async () => {
     const { nodes, followed, store } = networkWith({ quorum: 2 }, {}, {});
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     const { final } = store.state;
     const [, second] = nodes;
     if (second !== undefined) second.isDown = true;
-    await payAndPoll(followed, TEN_MINUTES + 20);
+    await followed.payAndPoll(TEN_MINUTES + 20);
     expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 16);
   });
 
   test('does not fall, even if every node claims less', async () => {
     const { nodes, followed, store } = network({}, {});
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     const { final } = store.state;
     for (const { faults } of nodes) faults.finalized = 30;
-    await payAndPoll(followed, 5);
+    await followed.payAndPoll(5);
     expect(store.state.final).toBe(final);
   });
 });
@@ -117,14 +110,14 @@ describe('a second node', () => {
     ['calls nothing final', ({ faults }: ModelNode) => Object.assign(faults, { finalized: 'error' })],
   ])('that %s is waited for ten minutes, and then done without', async (_, begin) => {
     const { chain, nodes, followed, store } = network({}, {});
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     const [, second] = nodes;
     if (second !== undefined) begin(second);
     const { final } = store.state;
-    await payAndPoll(followed, TEN_MINUTES - 30);
+    await followed.payAndPoll(TEN_MINUTES - 30);
     expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 20);
     expect(store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: '1#2' });
-    await payAndPoll(followed, 100);
+    await followed.payAndPoll(100);
     expect(store.state.final).toBeGreaterThan(chain.head - 60);
     expect(store.steps.at(-1)?.trouble).toBeNull();
     expect(followed.mistakes()).toEqual([]);
@@ -132,29 +125,29 @@ describe('a second node', () => {
 
   test('that lags makes finality later, and no longer does so after ten minutes', async () => {
     const { nodes, followed } = network({}, {});
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     const [, second] = nodes;
     if (second !== undefined) second.faults.lag = 20;
-    await payAndPoll(followed, TEN_MINUTES - 30);
+    await followed.payAndPoll(TEN_MINUTES - 30);
     expect(late(followed)).toBeGreaterThanOrEqual(20);
     expect(healthOf(followed)).toEqual(['ok', 'behind']);
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(late(followed)).toBeLessThanOrEqual(8);
   });
 
   test('finds a log that the first one never had, soon after its block', async () => {
     const { chain, followed, store } = network({ omission: ALL_LEFT_OUT }, {});
     chain.mine([followed.payment(2)]);
-    await payAndPoll(followed, 12);
+    await followed.payAndPoll(12);
     expect([...store.facts.values()].filter(({ position }) => position?.blockNumber === 41)).toHaveLength(2);
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     expect(late(followed)).toBeLessThanOrEqual(12);
     expect(store.counts.retracted).toBe(0);
   });
 
   test('that left a log out shows it with the receipt', async () => {
     const { followed, store } = network({}, { omission: ALL_LEFT_OUT });
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     expect(followed.results.some(({ omissions }) => omissions > 0)).toBe(true);
     expect(late(followed)).toBeLessThanOrEqual(12);
     expect(store.counts.retracted).toBe(0);
@@ -175,13 +168,13 @@ test('waits for a log that one node shows, one denies, and one cannot be asked f
     return { id: answer.id, error: { code: -32000, message: 'not now' } };
   }
   const followed = new FollowedChain(chain, { nodes, startBlock: 41 });
-  await payAndPoll(followed, 60);
+  await followed.payAndPoll(60);
   const payment = () => [...followed.store.facts.values()].find(({ transactionHash }) => denies(transactionHash));
   expect(payment()).toBeUndefined();
   expect(followed.store.state.final).toBeLessThan(45);
   expect(followed.store.steps.at(-1)?.trouble).toEqual({ reason: 'final_waits', node: null });
   isAsked.third = true;
-  await payAndPoll(followed, 40);
+  await followed.payAndPoll(40);
   expect(payment()).toMatchObject({ state: 'final', isDisputed: false });
   expect(followed.store.steps.at(-1)?.trouble).toBeNull();
   expect(late(followed)).toBeLessThanOrEqual(12);
@@ -197,7 +190,7 @@ test('a log that two of three nodes have a moment later than its block is not mi
     const denies = (hash: string) => chain.head % 8 === place && isNew(hash);
     const nodes = [{ denies }, {}, { denies }].map((faults) => new ModelNode(chain, faults).exchange);
     const followed = new FollowedChain(chain, { nodes, startBlock: 41 });
-    await payAndPoll(followed, 200);
+    await followed.payAndPoll(200);
     for (let block = 0; block < 20; block++) {
       chain.mine();
       await followed.poll();
@@ -225,7 +218,7 @@ test('a log that a lone node left out at first is found before its block is fina
 
 test('two nodes with different blocks at that height keep it from becoming final', async () => {
   const { chain, nodes, followed, store } = network({}, {});
-  await payAndPoll(followed, 30);
+  await followed.payAndPoll(30);
   const { final } = store.state;
   const depth = chain.head - (final ?? 0) - 1;
   chain.fork(
@@ -239,7 +232,7 @@ test('two nodes with different blocks at that height keep it from becoming final
   await followed.pollTimes(20);
   expect(store.state.final).toBeLessThanOrEqual((final ?? 0) + 1);
   second.faults.lag = 0;
-  await payAndPoll(followed, 12);
+  await followed.payAndPoll(12);
   expect(late(followed)).toBeLessThanOrEqual(6);
 });
 
@@ -250,9 +243,9 @@ test('a fact of a block that was left is not made final', async () => {
   const [fact] = store.facts.values();
   if (fact?.position === null || fact === undefined) throw new Error('There is a fact');
   // As a response that came too late would have left it: in a block that is gone, far below the tail.
-  await payAndPoll(followed, 10);
+  await followed.payAndPoll(10);
   fact.position = { ...fact.position, blockHash: `0x${'ee'.repeat(32)}` };
-  await payAndPoll(followed, 20);
+  await followed.payAndPoll(20);
   expect(followed.mistakes()).toEqual([]);
   expect(store.counts.moved).toBe(1);
 });
@@ -265,7 +258,7 @@ test('the blocks of a long finality are confirmed in ranges that the node can gi
   for (let block = 0; block < 150; block++) chain.mine([followed.payment()]);
   await followed.catchUp();
   for (const { faults } of nodes) faults.finalized = 10;
-  await payAndPoll(followed, 40);
+  await followed.payAndPoll(40);
   // The depth of the nodes, and one range.
   expect(followed.store.state.final).toBeGreaterThan(chain.head - 30);
   expect(followed.mistakes()).toEqual([]);
@@ -292,7 +285,7 @@ test('a jump of finality by hundreds of blocks rises it within a few polls', asy
 
 test('a tag of another branch makes nothing final', async () => {
   const { chain, followed, store, nodes } = network({});
-  await payAndPoll(followed, 5);
+  await followed.payAndPoll(5);
   const { final } = store.state;
   const [node] = nodes;
   if (node === undefined) throw new Error('There is a node');
@@ -301,7 +294,7 @@ test('a tag of another branch makes nothing final', async () => {
     params[0] === 'finalized' ? { ...answer, result: { ...Object(answer.result), hash } } : answer,
   );
   const other = new FollowedChain(chain, { nodes: [twisted], store });
-  await payAndPoll(other, 12);
+  await other.payAndPoll(12);
   expect(other.store.state.final).toBe(final);
   expect(other.results.some(({ disagreements }) => disagreements > 0)).toBe(true);
 });

@@ -15,23 +15,16 @@ async function network() {
   return { chain, nodes, followed, store: followed.store };
 }
 
-async function mineAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine();
-    await followed.poll();
-  }
-}
-
 test('an event waits until its transaction is in a block, and is final with it', async () => {
   const { chain, followed, store } = await network();
   const transaction = chain.transaction();
   store.hold('held', transaction.hash);
-  await mineAndPoll(followed, 3);
+  await followed.mineAndPoll(3);
   expect(store.fact('held')).toMatchObject({ state: 'waiting', position: null });
   const { number: blockNumber, hash: blockHash } = chain.mine([transaction]);
   await followed.poll();
   expect(store.fact('held')).toMatchObject({ state: 'seen', position: { blockNumber, blockHash, logIndex: 0 } });
-  await mineAndPoll(followed, 17);
+  await followed.mineAndPoll(17);
   expect(store.fact('held').state).toBe('final');
 });
 
@@ -59,7 +52,7 @@ test('a transaction that failed is not a payment: its event waits until that is 
   chain.mine([transaction]);
   await followed.poll();
   expect(store.fact('held').state).toBe('waiting');
-  await mineAndPoll(followed, 20);
+  await followed.mineAndPoll(20);
   expect(store.fact('held').state).toBe('retracted');
 });
 
@@ -78,7 +71,7 @@ test('a transaction from long ago is final at once', async () => {
   const { chain, followed, store } = await network();
   const transaction = chain.transaction();
   const { number } = chain.mine([transaction]);
-  await mineAndPoll(followed, 30);
+  await followed.mineAndPoll(30);
   store.hold('held', transaction.hash);
   await followed.poll();
   expect(store.fact('held')).toMatchObject({ state: 'final', position: { blockNumber: number } });
@@ -105,7 +98,7 @@ test('a transaction that is gone is retracted after the grace', async () => {
   chain.fork(1, [[], []]);
   await followed.poll();
   expect(store.fact('held').state).toBe('lost');
-  await mineAndPoll(followed, 3);
+  await followed.mineAndPoll(3);
   expect(store.fact('held').state).toBe('retracted');
 });
 
@@ -117,7 +110,7 @@ test('a transaction that is back after the retraction is seen again, with the ne
   await followed.poll();
   chain.fork(1, [[], []]);
   await followed.poll();
-  await mineAndPoll(followed, 3);
+  await followed.mineAndPoll(3);
   expect(store.fact('held').state).toBe('retracted');
   const { number: blockNumber, hash: blockHash } = chain.mine([transaction]);
   await followed.poll();
@@ -131,14 +124,14 @@ test('an event whose transaction was replaced below the tail is not made final',
   store.hold('held', transaction.hash);
   chain.mine([transaction]);
   await followed.poll();
-  await mineAndPoll(followed, 10);
+  await followed.mineAndPoll(10);
   chain.fork(
     11,
     Array.from({ length: 12 }, () => []),
   );
   await followed.poll();
   expect(store.fact('held').state).toBe('lost');
-  await mineAndPoll(followed, 20);
+  await followed.mineAndPoll(20);
   expect(store.fact('held').state).toBe('retracted');
 });
 
@@ -151,11 +144,11 @@ test('a fact of a source that is not followed any more is followed by its transa
   chain.mine([moves, goes]);
   await followed.catchUp();
   store.paused.push({ entityId: 'acme', sourceId: 'src_1' });
-  await mineAndPoll(followed, 1);
+  await followed.mineAndPoll(1);
   expect(followed.results.at(-1)?.omissions).toBe(0);
   chain.fork(2, [[], [], [moves]]);
   await followed.poll();
-  await mineAndPoll(followed, 6);
+  await followed.mineAndPoll(6);
   const states = [moves, goes].map(
     ({ hash }) => [...store.facts.values()].find((fact) => fact.transactionHash === hash)?.state,
   );

@@ -64,10 +64,7 @@ describe('the first start', () => {
 /** Polls until the follower trusts its nodes enough to read the tail only now and then. */
 async function settle(followed: FollowedChain): Promise<void> {
   await followed.catchUp();
-  for (let poll = 0; poll < 101; poll++) {
-    followed.chain.mine();
-    await followed.poll();
-  }
+  await followed.mineAndPoll(101);
 }
 
 describe('case 12: a poll asks for little', () => {
@@ -141,10 +138,7 @@ describe('case 12: a poll asks for little', () => {
     for (const longer of [0, 1, 3]) {
       const { chain, followed } = setUp({ startBlock: 20 });
       await followed.catchUp();
-      for (let block = 0; block < 20; block++) {
-        chain.mine([followed.payment()]);
-        await followed.poll();
-      }
+      await followed.payAndPoll(20);
       // No block of the new branch has a log, so that every block in question has to be asked for.
       chain.fork(
         9,

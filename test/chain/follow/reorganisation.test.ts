@@ -13,23 +13,13 @@ async function followedNetwork(...faults: Partial<Faults>[]) {
   const nodes = (faults.length === 0 ? [{}] : faults).map((each) => new ModelNode(chain, each));
   const followed = new FollowedChain(chain, { nodes: nodes.map(({ exchange }) => exchange), startBlock: 31 });
   await followed.catchUp();
-  for (let block = 0; block < 20; block++) {
-    chain.mine([followed.payment()]);
-    await followed.poll();
-  }
+  await followed.payAndPoll(20);
   return { chain, followed, nodes, store: followed.store };
 }
 
 function stateOf({ store }: FollowedChain, { hash }: ModelTransaction) {
   const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === hash);
   return fact && { state: fact.state, block: fact.position?.blockNumber, revision: fact.revision };
-}
-
-async function mineAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine();
-    await followed.poll();
-  }
 }
 
 test('a payment that moves to another block moves, and nothing else happens', async () => {
@@ -41,7 +31,7 @@ test('a payment that moves to another block moves, and nothing else happens', as
   expect(await followed.poll()).toMatchObject({ moved: 1, lost: 0, reorgDepth: 1 });
   expect(stateOf(followed, payment)).toEqual({ state: 'seen', block: chain.head, revision: 1 });
   // Nodes are asked what is final every few polls.
-  await mineAndPoll(followed, 24);
+  await followed.mineAndPoll(24);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'final' });
   expect(store.counts.retracted).toBe(0);
 });
@@ -58,7 +48,7 @@ test('a payment that moves below the first block of its source is not retracted'
   expect(stateOf(followed, payment)).toMatchObject({ state: 'seen', block: 31 });
   chain.fork(3, [[], [payment], [], []]);
   await followed.poll();
-  await mineAndPoll(followed, 20);
+  await followed.mineAndPoll(20);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'final', block: 30, revision: 1 });
   expect(followed.store.counts.retracted).toBe(0);
 });
@@ -72,7 +62,7 @@ test('a payment that is gone is lost, and is retracted after the grace', async (
   expect(await followed.poll()).toMatchObject({ lost: 1, retracted: 0 });
   const states: unknown[] = [];
   for (let block = 0; block < 4; block++) {
-    await mineAndPoll(followed, 1);
+    await followed.mineAndPoll(1);
     states.push(stateOf(followed, payment)?.state);
   }
   expect(states).toEqual(['lost', 'lost', 'retracted', 'retracted']);
@@ -87,7 +77,7 @@ test.each([1, 2, 3])('with %d nodes, 600 payments that a fork drops are retracte
   chain.fork(2, [[], [], []]);
   const before = followed.nodes.calls;
   let polls = 0;
-  for (; store.counts.retracted < 600 && polls < 20; polls++) await mineAndPoll(followed, 1);
+  for (; store.counts.retracted < 600 && polls < 20; polls++) await followed.mineAndPoll(1);
   // The grace is three blocks. The calls grow with the blocks above the fork, and not with the payments.
   expect(polls).toBeLessThanOrEqual(6);
   expect(followed.nodes.calls - before).toBeLessThanOrEqual(150);
@@ -130,10 +120,10 @@ test('a payment that is back within the grace was never retracted', async () => 
   await followed.poll();
   chain.fork(1, [[], []]);
   await followed.poll();
-  await mineAndPoll(followed, 2);
+  await followed.mineAndPoll(2);
   chain.mine([payment]);
   expect(await followed.poll()).toMatchObject({ moved: 1, retracted: 0 });
-  await mineAndPoll(followed, 10);
+  await followed.mineAndPoll(10);
   expect(store.counts).toMatchObject({ lost: 1, retracted: 0, again: 0 });
 });
 
@@ -144,7 +134,7 @@ test('a payment that is back after its retraction has the next revision', async 
   await followed.poll();
   chain.fork(1, [[], []]);
   await followed.poll();
-  await mineAndPoll(followed, 10);
+  await followed.mineAndPoll(10);
   chain.mine([payment]);
   expect(await followed.poll()).toMatchObject({ again: 1 });
   expect(stateOf(followed, payment)).toEqual({ state: 'seen', block: chain.head, revision: 2 });
@@ -159,7 +149,7 @@ test('no payment is retracted whose transaction a node still has, even if it lea
   for (const { faults } of nodes) faults.omission = { responses: 100, logs: 100 };
   await followed.poll();
   const timestampS = chain.blocks.at(-1)?.timestampS;
-  await mineAndPoll(followed, 12);
+  await followed.mineAndPoll(12);
   expect(store.counts.retracted).toBe(0);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'seen', revision: 1 });
   // From the header that shows that the node has the block of the receipt.
@@ -184,7 +174,7 @@ test('no payment is retracted that a fork moved to a block which is final before
   await followed.catchUp();
   node.faults.omission = { responses: 100, logs: 100 };
   chain.fork(3, [[payment], [], [], []]);
-  await mineAndPoll(followed, 40);
+  await followed.mineAndPoll(40);
   expect(followed.store.counts).toMatchObject({ lost: 1, retracted: 0, moved: 1 });
 });
 
@@ -204,7 +194,7 @@ test('one response without the transaction is not enough for a retraction', asyn
   node.faults.omission = { responses: 100, logs: 100 };
   chain.fork(1, [[], [payment]]);
   await followed.poll();
-  await mineAndPoll(followed, 6);
+  await followed.mineAndPoll(6);
   expect(forgets).toBeLessThan(0);
   expect(followed.store.counts).toMatchObject({ lost: 1, retracted: 0, moved: 1 });
 });
@@ -217,7 +207,7 @@ test('a transaction that is back without its log is retracted', async () => {
   // Executed after another one, it fails.
   chain.fork(1, [[{ ...payment, logs: [], isSuccess: false }], []]);
   await followed.poll();
-  await mineAndPoll(followed, 5);
+  await followed.mineAndPoll(5);
   expect(stateOf(followed, payment)?.state).toBe('retracted');
 });
 
@@ -229,7 +219,7 @@ test('two equal logs of one transaction are two facts, also where a node leaves 
   for (const { faults } of nodes) faults.omission = { responses: 100, logs: 100 };
   await followed.poll();
   for (const { faults } of nodes) faults.omission = { responses: 0, logs: 0 };
-  await mineAndPoll(followed, 3);
+  await followed.mineAndPoll(3);
   expect(followed.mistakes()).toEqual([]);
 });
 
@@ -238,7 +228,7 @@ test.each([1, 2, 5, 6, 7, 8, 12, 15])('a fork of depth %d is found in one poll',
   const kept = chain.blocks.slice(-depth).flatMap(({ transactions }) => transactions);
   chain.fork(depth, [kept.slice(0, 1), ...Array.from({ length: depth }, () => [followed.payment()])]);
   expect(await followed.poll()).toMatchObject({ outcome: 'followed', moved: 1, lost: depth - 1, seen: depth });
-  await mineAndPoll(followed, 8);
+  await followed.mineAndPoll(8);
   expect(followed.mistakes()).toEqual([]);
 });
 
@@ -268,7 +258,7 @@ test('a branch that is shorter is followed when the node stays on it', async () 
   const outcomes: string[] = [];
   for (let poll = 0; poll < 4; poll++) outcomes.push((await followed.poll()).outcome);
   expect(outcomes).toEqual(['behind', 'behind', 'behind', 'followed']);
-  await mineAndPoll(followed, 6);
+  await followed.mineAndPoll(6);
   expect(followed.mistakes()).toEqual([]);
 });
 
@@ -291,7 +281,7 @@ describe('case 11: a reorganisation below finality', () => {
     expect(outcomes).toEqual(['in_doubt', 'halted']);
     expect(store.state.haltedReason).toContain(`block ${store.state.final} is final`);
     const steps = store.steps.length;
-    await mineAndPoll(followed, 5);
+    await followed.mineAndPoll(5);
     expect(followed.results.slice(-5).map(({ outcome, calls }) => [outcome, calls])).toEqual(
       Array(5).fill(['halted', 0]),
     );
@@ -307,7 +297,7 @@ describe('case 11: a reorganisation below finality', () => {
       Array.from({ length: depth + 1 }, () => [followed.payment()]),
     );
     await followed.catchUp();
-    await mineAndPoll(followed, 8);
+    await followed.mineAndPoll(8);
     expect(store.state.haltedAtMs).toBeNull();
     expect(followed.mistakes()).toEqual([]);
   });
@@ -320,7 +310,7 @@ describe('case 11: a reorganisation below finality', () => {
     const exchanges: Exchange[] = [(payload) => first(payload), ...nodes.slice(1).map(({ exchange }) => exchange)];
     const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 31 });
     await followed.catchUp();
-    await mineAndPoll(followed, 30);
+    await followed.mineAndPoll(30);
     const other = new ModelChain();
     other.mineEmpty(chain.head + 5);
     // Its blocks have hashes of their own from here on.
@@ -330,19 +320,13 @@ describe('case 11: a reorganisation below finality', () => {
     );
     first = new ModelNode(other).exchange;
     const before = followed.results.length;
-    for (let block = 0; block < 10; block++) {
-      chain.mine([followed.payment()]);
-      await followed.poll();
-    }
+    await followed.payAndPoll(10);
     const outcomes = followed.results.slice(before).map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['in_doubt', ...Array<PollOutcome>(9).fill('followed')]);
     expect(followed.store.steps.at(-1)?.nodes[0]?.state).toBe('wrong_chain');
     const { final } = followed.store.state;
     const pay = async (blocks: number) => {
-      for (let block = 0; block < blocks; block++) {
-        chain.mine([followed.payment()]);
-        await followed.poll();
-      }
+      await followed.payAndPoll(blocks);
     };
     await pay(60);
     // It is asked again now and then. Until it counts as absent, the other node does not decide alone.
@@ -365,7 +349,7 @@ describe('case 11: a reorganisation below finality', () => {
     store.state = { ...store.state, tip: null, anchors: [], haltedAtMs: null, haltedReason: null, ...levels };
     store.startBlock = from;
     await followed.catchUp();
-    await mineAndPoll(followed, 8);
+    await followed.mineAndPoll(8);
     expect(followed.mistakes()).toEqual([]);
     expect(store.counts.retracted).toBeGreaterThan(0);
     expect(chain.head).toBe(store.state.tip?.number ?? 0);

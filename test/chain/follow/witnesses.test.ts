@@ -44,17 +44,10 @@ function network(...faults: Partial<Faults>[]) {
   return { chain, nodes, followed, store: followed.store };
 }
 
-async function payAndPoll(followed: FollowedChain, blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block++) {
-    followed.chain.mine([followed.payment()]);
-    await followed.poll();
-  }
-}
-
 describe('the leader', () => {
   test('that stops without an error is left within three block times', async () => {
     const { chain, nodes, followed, store } = network({}, {});
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     const [first, second] = nodes;
     first?.freeze();
     const before = second?.requests ?? 0;
@@ -66,24 +59,24 @@ describe('the leader', () => {
     }
     expect(store.state.tip?.number).toBe(chain.head);
     expect(second?.requests).toBeGreaterThan(before);
-    await payAndPoll(followed, 8);
+    await followed.payAndPoll(8);
     expect(store.steps.at(-1)?.nodes.map(({ state }) => state)).toEqual(['frozen', 'ok']);
     expect(followed.mistakes()).toEqual([]);
   });
 
   test('stays for half a minute if another node is only one block ahead', async () => {
     const { nodes, followed } = network({}, {});
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     const [first, second] = nodes;
     if (first === undefined || second === undefined) throw new Error('There are two nodes');
     first.faults.lag = 1;
-    await payAndPoll(followed, 10);
+    await followed.payAndPoll(10);
     expect(followed.nodes.preferred?.name).toBe('1#2');
     first.faults.lag = 0;
     second.faults.lag = 1;
-    await payAndPoll(followed, 4);
+    await followed.payAndPoll(4);
     expect(followed.nodes.preferred?.name).toBe('1#2');
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     expect(followed.nodes.preferred?.name).toBe('1#1');
   });
 
@@ -96,15 +89,15 @@ describe('the leader', () => {
       nodes: [liar.exchange, new ModelNode(chain).exchange, new ModelNode(chain).exchange],
       store,
     });
-    await payAndPoll(followed, 5);
-    await payAndPoll(three, 40);
+    await followed.payAndPoll(5);
+    await three.payAndPoll(40);
     expect(three.mistakes()).toEqual([]);
     expect(store.state.haltedAtMs).toBeNull();
   });
 
   test('is asked for, although the clock of this machine is behind', async () => {
     const { followed } = network({ aheadS: 200_000_000 }, { aheadS: 200_000_000 });
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     expect(followed.mistakes()).toEqual([]);
   });
 });
@@ -112,14 +105,14 @@ describe('the leader', () => {
 describe('the branch', () => {
   test('that two of three nodes have is followed, whichever node leads', async () => {
     const { chain, nodes, followed, store } = network({}, {}, {});
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     const [first] = nodes;
     const left = followed.payment();
     chain.mine([left]);
     first?.freeze();
     await followed.poll();
     chain.fork(1, [[followed.payment()], [followed.payment()]]);
-    await payAndPoll(followed, 6);
+    await followed.payAndPoll(6);
     expect(store.state.tip?.number).toBe(chain.head);
     expect(followed.mistakes().filter((mistake) => !mistake.startsWith('extra'))).toEqual([]);
   });
@@ -163,10 +156,10 @@ describe('another block at finality', () => {
           (index > 0 && others !== null ? others : exchange)(payload),
     );
     const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     others = new ModelNode(otherThan(chain)).exchange;
     const { final } = followed.store.state;
-    await payAndPoll(followed, 30);
+    await followed.payAndPoll(30);
     expect(followed.results.at(-1)?.outcome).toBe('halted');
     // Too few nodes have the blocks after it.
     expect(followed.store.state.final).toBe(final);
@@ -178,7 +171,7 @@ describe('another block at finality', () => {
     const other = otherThan(chain);
     const exchanges = [0, 1, 2].map((index) => new ModelNode(index === wrong ? other : chain).exchange);
     const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     expect(followed.store.state.haltedAtMs).toBeNull();
     expect(followed.store.state.final).toBeGreaterThan(50);
     expect(followed.mistakes()).toEqual([]);
@@ -189,7 +182,7 @@ describe('another block at finality', () => {
     chain.mineEmpty(40);
     const exchanges = [chain, otherThan(chain)].map((each) => new ModelNode(each).exchange);
     const followed = new FollowedChain(chain, { nodes: exchanges, startBlock: 41 });
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     expect(followed.store.state).toMatchObject({ tip: null, final: null });
   });
 });
@@ -217,7 +210,7 @@ describe('a log that one node invents in a real block', () => {
     ['other', [{}, { invents }]],
   ])('is disputed with two nodes, if the %s does it', async (_, faults) => {
     const { followed, store } = network(...faults);
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(fakeOf(followed)).toMatchObject({ state: 'seen', isDisputed: true });
     expect(store.state.final).toBeGreaterThan(50);
     expect(store.counts.retracted).toBe(0);
@@ -230,13 +223,13 @@ describe('a log that one node invents in a real block', () => {
     let first = honest;
     const liar = new ModelNode(chain, { invents: inventsIn(65) }).exchange;
     const followed = new FollowedChain(chain, { nodes: [(payload) => first(payload), liar], startBlock: 41 });
-    await payAndPoll(followed, 20);
+    await followed.payAndPoll(20);
     first = new ModelNode(otherThan(chain)).exchange;
-    await payAndPoll(followed, 100);
+    await followed.payAndPoll(100);
     expect(followed.store.steps.at(-1)?.nodes[0]?.state).toBe('wrong_chain');
     expect(fakeOf(followed)?.state).toBe('seen');
     first = honest;
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(fakeOf(followed)?.state).not.toBe('final');
     expect(followed.store.state.final).toBeGreaterThan(150);
     expect(followed.mistakes()).toEqual([]);
@@ -246,7 +239,7 @@ describe('a log that one node invents in a real block', () => {
     const { followed, store } = network({ invents }, {}, {});
     const reasons: string[] = [];
     store.onRetraction = (_fact, _tip, reason) => reasons.push(reason);
-    await payAndPoll(followed, 80);
+    await followed.payAndPoll(80);
     expect(fakeOf(followed)?.state).toBe('retracted');
     expect(reasons).toEqual(['not_on_chain']);
     expect(store.counts.again).toBe(0);
@@ -256,13 +249,13 @@ describe('a log that one node invents in a real block', () => {
 
   test('is not stored with three nodes, if a node does it that does not lead', async () => {
     const { followed } = network({}, { invents }, {});
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(fakeOf(followed)).toBeUndefined();
   });
 
   test('is final if most nodes invent it', async () => {
     const { followed } = network({ invents }, { invents }, {});
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(fakeOf(followed)?.state).toBe('final');
   });
 });
@@ -274,7 +267,7 @@ describe('a payment that one node denies', () => {
     const { chain, nodes, followed, store } = network(...Array.from({ length: count }, () => ({})));
     const node = nodes[denier];
     if (node !== undefined) node.faults.denies = (hash) => hash === denied(chain);
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     const fact = [...store.facts.values()].find(({ transactionHash }) => transactionHash === denied(chain));
     return { fact, store, node, followed };
   }
@@ -286,7 +279,7 @@ describe('a payment that one node denies', () => {
     expect(store.state.final).toBeGreaterThan(60);
     // A node that has come to its senses ends the dispute.
     if (node !== undefined) node.faults.denies = () => false;
-    await payAndPoll(followed, 40);
+    await followed.payAndPoll(40);
     expect(fact).toMatchObject({ state: 'final', isDisputed: false });
   });
 
@@ -297,16 +290,16 @@ describe('a payment that one node denies', () => {
     const fact = () => [...store.facts.values()].find(({ transactionHash }) => transactionHash === denied(chain));
     second.faults.denies = (hash) => hash === denied(chain);
     third.faults.lag = 30;
-    for (let blocks = 0; blocks < 60 && !fact()?.votes.no.length; blocks++) await payAndPoll(followed, 1);
+    for (let blocks = 0; blocks < 60 && !fact()?.votes.no.length; blocks++) await followed.payAndPoll(1);
     expect(fact()).toMatchObject({ state: 'seen', votes: { no: ['1#2'] } });
     second.isDown = true;
     third.faults.lag = 0;
     third.faults.denies = (hash) => hash === denied(chain);
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(store.counts.retracted).toBe(0);
     second.isDown = false;
     second.faults.denies = () => false;
-    await payAndPoll(followed, 60);
+    await followed.payAndPoll(60);
     expect(store.counts.retracted).toBe(0);
     expect(fact()).toMatchObject({ state: 'final', isDisputed: false, revision: 1 });
   });

@@ -101,6 +101,22 @@ export class FollowedChain {
     for (let poll = 0; poll < count; poll++) await this.poll();
   }
 
+  /** One block after another, each with a poll. */
+  async mineAndPoll(blocks: number): Promise<void> {
+    for (let block = 0; block < blocks; block++) {
+      this.chain.mine();
+      await this.poll();
+    }
+  }
+
+  /** The same with a payment in each block. */
+  async payAndPoll(blocks: number): Promise<void> {
+    for (let block = 0; block < blocks; block++) {
+      this.chain.mine([this.payment()]);
+      await this.poll();
+    }
+  }
+
   /** Polls until the follower has read the head and all of its sources' older blocks. */
   async catchUp(): Promise<PollResult[]> {
     const results: PollResult[] = [];
