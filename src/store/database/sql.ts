@@ -72,6 +72,10 @@ export const listOfValues: Dialect['rowList'] = {
   bind: (_, values) => values,
 };
 
+export function takesArrays({ rowList }: Dialect): boolean {
+  return rowList !== listOfValues;
+}
+
 /** For a statement that differs only by its number of rows: each text is written once, and its hash is known. */
 export function textByRows(write: (rows: number) => string): (rows: number) => string {
   const texts: (string | undefined)[] = [];

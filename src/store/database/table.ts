@@ -2,9 +2,9 @@ import type { Dialect, SqlValue } from './database.ts';
 import {
   type Column,
   Columns,
-  listOfValues,
   type Parameters,
   type Shape,
+  takesArrays,
   textByRows,
   type Values,
   valuesList,
@@ -64,14 +64,13 @@ export class Table<S extends Shape> extends Columns<S> {
     const { text: plainText, parameters } = this.insertion(names);
     const types = names.map((name) => (this.shape[name]?.decode === Number ? 'bigint' : 'text'));
     const columns = names.map((name) => this.columnOf(name)).join(', ');
-    const hasArrays = ({ rowList }: Dialect) => rowList !== listOfValues;
     return {
       text: (dialect, rows) =>
-        hasArrays(dialect)
+        takesArrays(dialect)
           ? `insert into ${this.name} (${columns}) ${dialect.rowList.text(types, rows)}`
           : plainText(rows),
       parameters: (dialect, rows) =>
-        hasArrays(dialect) ? dialect.rowList.bind(types, parameters(rows)) : parameters(rows),
+        takesArrays(dialect) ? dialect.rowList.bind(types, parameters(rows)) : parameters(rows),
     };
   }
 

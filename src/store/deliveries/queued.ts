@@ -1,5 +1,5 @@
 import type { Dialect, Queries, SqlValue } from '../database/database.ts';
-import { entityKey, powersOfTwo, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, powersOfTwo, takesArrays, textByRows, valuesList } from '../database/sql.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
 import type { Claimed } from './claim/claimed.ts';
 import { leaseSeconds } from './claim/leases.ts';
@@ -38,17 +38,46 @@ export type QueuedDelivery = {
 /** Acceptance counts as the first claim of a directly dispatched delivery. */
 export const FIRST_TOKEN = 1;
 
-const insertQueueText = textByRows(
-  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
-      generation, token, may_be_received, sequence)
-    values ${valuesList(rows, 12)}`,
-);
+const COLUMNS = {
+  entity_id: 'uuid',
+  id: 'uuid',
+  webhook_no: 'bigint',
+  endpoint_no: 'bigint',
+  created_at_ms: 'bigint',
+  due_ms: 'bigint',
+  lease_ms: 'bigint',
+  lease_s: 'smallint',
+  generation: 'int',
+  token: 'int',
+  may_be_received: 'smallint',
+  sequence: 'bigint',
+};
+const PLACE_COLUMNS = { order_key: 'uuid', turn: 'bigint', agreement_hash: 'uuid', payment_hash: 'uuid' };
 
-const insertPlacedText = textByRows(
-  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, lease_s,
-      generation, token, may_be_received, sequence, order_key, turn, agreement_hash, payment_hash)
-    values ${valuesList(rows, 16)}`,
-);
+const insertUsual = insertion(COLUMNS);
+const insertPlaced = insertion({ ...COLUMNS, ...PLACE_COLUMNS });
+
+/** PostgreSQL parses arrays for each execution, so a few rows are a list of values there too. */
+const FEWEST_IN_ARRAYS = 16;
+const MOST_IN_ARRAYS = 1_000;
+
+/** Many rows are an array for each column on PostgreSQL: a parameter for each value took the client longer. */
+function insertion(columns: Readonly<Record<string, string>>) {
+  const types = Object.values(columns);
+  const start = `insert into queue (${Object.keys(columns).join(', ')})`;
+  const plainText = textByRows((rows) => `${start} values ${valuesList(rows, types.length)}`);
+  return async (queries: Queries, dialect: Dialect, rows: readonly QueuedDelivery[]): Promise<void> => {
+    const hasArrays = takesArrays(dialect) && rows.length >= FEWEST_IN_ARRAYS;
+    for (const chunk of hasArrays ? chunks(rows, MOST_IN_ARRAYS) : powersOfTwo(rows)) {
+      const values: SqlValue[] = [];
+      for (const row of chunk) addValues(values, dialect, row);
+      if (hasArrays) {
+        const { text, bind } = dialect.rowList;
+        await queries.send(`${start} ${text(types, chunk.length)}`, bind(types, values));
+      } else await queries.send(plainText(chunk.length), values);
+    }
+  };
+}
 
 /** Rows that are written in the same transaction as the deliveries. */
 type Along = {
@@ -94,19 +123,8 @@ export async function insertDeliveries(
   await takeNumbers(queries, dialect, rows);
   // Most deliveries have no order key, and are inserted without its columns.
   const [placed, usual] = partition(rows, ({ place }) => place !== null);
-  for (const chunk of powersOfTwo(usual)) {
-    const values: SqlValue[] = [];
-    for (const row of chunk) addValues(values, dialect, row);
-    await queries.send(insertQueueText(chunk.length), values);
-  }
-  for (const chunk of powersOfTwo(placed)) {
-    const values: SqlValue[] = [];
-    for (const row of chunk) {
-      addValues(values, dialect, row);
-      values.push(...placeOf(dialect, row));
-    }
-    await queries.send(insertPlacedText(chunk.length), values);
-  }
+  await insertUsual(queries, dialect, usual);
+  await insertPlaced(queries, dialect, placed);
 }
 
 function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {
@@ -132,8 +150,7 @@ function addValues(values: SqlValue[], dialect: Dialect, row: QueuedDelivery): v
     row.leaseMs > 0 ? 1 : 0,
     row.sequence,
   );
-}
-
-function placeOf({ bindUuid }: Dialect, { place }: QueuedDelivery): SqlValue[] {
-  return place === null ? [] : [bindUuid(place.orderKey), place.turn, place.agreement, place.payment];
+  if (row.place === null) return;
+  const { orderKey, turn, agreement, payment } = row.place;
+  values.push(dialect.bindUuid(orderKey), turn, agreement, payment);
 }
