@@ -1,7 +1,7 @@
 import { Database as Connection } from 'bun:sqlite';
 
 /** In KiB. Transactions read and change the same pages again and again. */
-const WRITER_CACHE = 16_000;
+const WRITER_CACHE = 8_000;
 /** In KiB, for each of the three readers: a page that none of them has comes from the cache of the system. */
 const READER_CACHE = 2_000;
 

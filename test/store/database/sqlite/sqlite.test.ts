@@ -32,7 +32,7 @@ describe('a SQLite store', () => {
       await db.snapshot((queries) => queries.get(size)),
       await db.longReads.get(size),
     ];
-    expect(writers).toEqual({ cache_size: -16_000 });
+    expect(writers).toEqual({ cache_size: -8_000 });
     expect(readers).toEqual(Array(3).fill({ cache_size: -2_000 }));
   });
 
