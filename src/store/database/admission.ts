@@ -18,7 +18,10 @@ import { WriteHealth } from './write-health.ts';
 
 type Waiter = { readonly entityId: string; readonly admit: () => void };
 
-/** Admits `width` callers at a time, the others in turns of their entities; both the queue and the wait are bounded. */
+/**
+ * Admits `width` callers at a time. Waiting callers are admitted in turns of their entities. The length of the queue and the
+ * waiting time are bounded.
+ */
 export class Semaphore {
   readonly #waiting = new Turns<Waiter>();
   #free: number;
@@ -30,7 +33,10 @@ export class Semaphore {
     this.#free = width;
   }
 
-  /** The returned function admits the next caller; call it exactly once. Callers without an entity share a turn. */
+  /**
+   * Resolves when the caller is admitted. Call the returned function exactly once: it admits the next caller. Callers without an
+   * entity share a turn.
+   */
   async enter(deadlineMs: number, entityId = ''): Promise<() => void> {
     if (this.#free > 0) {
       this.#free--;
@@ -74,7 +80,7 @@ const BLOCKING_REASONS = ['disk_full', 'read_only'] as const;
 
 type Measured = { readonly seconds: Histogram; running: number };
 
-/** The same store with metrics: how long each call took, how long it waited to be admitted, and how many are running. */
+/** The given database, with metrics: how long each call took, how long it waited to be admitted, and how many are running. */
 export class InstrumentedDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;

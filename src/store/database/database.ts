@@ -4,7 +4,7 @@ import type { LeaseClock } from './lease-clock.ts';
 /** The values that both engines accept and return. Dates are integers, and flags are dates or states instead of booleans. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** A 16-byte id as the engine stores it: `uuid` on PostgreSQL, a blob on SQLite. Code outside the store never sees one. */
+/** A 16-byte id as the engine stores it: `uuid` on PostgreSQL, a blob on SQLite. Code outside the store never sees this form. */
 export type SqlUuid = string | Uint8Array;
 
 /** PostgreSQL returns 64-bit integers as text, SQLite as numbers. `Columns` in `sql.ts` converts both to numbers. */
@@ -17,8 +17,8 @@ export interface Queries {
   /** Returns the number of rows that were changed. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
   /**
-   * Like `run`, for statements whose result nothing depends on. PostgreSQL gets the next statement before it has
-   * responded. If it rejects this one, the statement after it or the commit fails.
+   * Like `run`, for statements whose result nothing depends on. Does not wait for PostgreSQL's response: if PostgreSQL rejects
+   * the statement, a later statement or the commit fails.
    */
   send(sql: string, params?: readonly SqlValue[]): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface LongReads extends Reads {
   get<Row>(sql: string, params?: readonly SqlValue[], entityId?: string): Promise<Row | undefined>;
 }
 
-/** The long reads of one entity, which take their turns with the long reads of the others. */
+/** The long reads of one entity, which take their turns with the long reads of other entities. */
 export function longReadsOf({ longReads }: Pick<Database, 'longReads'>, entityId: string): Reads {
   return {
     all: (sql, params) => longReads.all(sql, params, entityId),
@@ -46,18 +46,18 @@ export function longReadsOf({ longReads }: Pick<Database, 'longReads'>, entityId
 
 export type Announcement = 'deliveries' | 'instances';
 
-/** Direct reads are for a bounded number of rows that an index leads to. */
+/** Use the direct reads only for a bounded number of rows that an index finds, and `longReads` for anything else. */
 export interface Database extends Reads {
   readonly engine: DatabaseTarget['engine'];
   readonly dialect: Dialect;
   /** For lists, counts and sums, which may read many rows. SQLite runs them on a separate thread. See `longReadsOf`. */
   readonly longReads: LongReads;
   /**
-   * Reads a number that differs after every commit of any process. Null on PostgreSQL: there it would cost as much as the read
-   * that it could save.
+   * Reads a number that differs after every commit of any process. Null on PostgreSQL, where such a number would cost as much as
+   * the read that it could save.
    */
   readonly dataVersion: (() => Promise<number>) | null;
-  /** All or nothing; resolves when it is durable. */
+  /** Commits all changes or none, and resolves when they are durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
   /** Notifies the processes that use this store of due deliveries, or that an instance starts or stops. */
   announceWork(what?: Announcement): Promise<void>;
@@ -70,7 +70,7 @@ export interface Database extends Reads {
 
 export type CallOptions = {
   deadlineMs?: number;
-  /** How long it may wait for another transaction to share its commit, on an engine with group commit. */
+  /** How long the transaction may wait for others to share its commit, on an engine with group commit. */
   maxCommitDelayMs?: number;
 };
 
@@ -80,7 +80,7 @@ export type TransactionLimits = {
   readonly deliveries: number;
   /** Rows that one step of any other long work changes. */
   readonly rows: number;
-  /** Deliveries that one step of a bulk redelivery reads: a filter may match one in a million. */
+  /** Deliveries that one step of a bulk redelivery reads. The number is larger because a filter may match one delivery in a million. */
   readonly searched: number;
   /** Rows of the queue that one statement of the auditor reads. */
   readonly audited: number;
@@ -92,7 +92,7 @@ export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 
 export type Dialect = {
   /** The column type of a 16-byte id. */
   readonly uuid: 'uuid' | 'blob';
-  /** Converts 32 hex digits without dashes to a parameter, and a column back to the digits. */
+  /** `bindUuid` converts 32 hex digits without dashes to a parameter, and `hexOf` converts a column's value back to the digits. */
   readonly bindUuid: (hex: string) => SqlUuid;
   readonly hexOf: (uuid: SqlUuid) => string;
   /** The milliseconds in the first 48 bits of a UUIDv7, as an SQL expression. */
@@ -113,28 +113,28 @@ export type Dialect = {
   /** An expression for the time of the database's clock in Unix milliseconds, the same throughout a statement. */
   readonly nowMs: string;
   /**
-   * Whether the tables are distributed by entity, as on Citus. A transaction that writes to the queue is then for one
-   * entity. Each statement names the entity outside of its list of rows: `$1` is its key if the rows of a list begin
-   * with the key.
+   * Whether the tables are distributed by entity, as on Citus. If so, a transaction that writes to the queue is for one entity,
+   * and each statement names that entity outside of its list of rows. If the rows of a list begin with the entity's key, `$1` is
+   * the key too.
    */
   readonly isDistributed: boolean;
-  /** Each open database has its own. */
+  /** A separate clock for each open database. */
   readonly leaseClock: LeaseClock;
-  /** Part of the texts of statements, and the same on every engine. The simulator of the tests has smaller ones. */
+  /** Limits that are written into statements. They are the same on every engine, and smaller in the simulator of the tests. */
   readonly limits: TransactionLimits;
   /** On Citus, the condition that names the entity of a statement's rows, such as ` and q.entity_id = $1`. Empty on one server. */
   readonly ofEntity: (table: string) => string;
   /** Ends a `select` of rows to be changed: rows that another transaction has locked are skipped. */
   readonly skipLocked: string;
   /**
-   * The first statement of a transaction that accepts, claims or records: reads the database's time as `now_ms` and, on
-   * PostgreSQL, leaves its planner one way to go, along the index. With statistics from before a load it may otherwise read
-   * whole tables: recording 300 attempts took more than four seconds with 8,000 deliveries waiting.
+   * The first statement of a transaction that accepts, claims or records. Reads the database's time as `now_ms`. On PostgreSQL,
+   * it also restricts the planner to the indexes. With statistics from before a load, the planner may otherwise read whole
+   * tables: recording 300 attempts took more than four seconds with 8,000 deliveries waiting.
    */
   readonly planForClaims: string;
   /**
    * Joins the row of a table that has the given key, by one look-up of the index with these columns. PostgreSQL may otherwise
-   * read the whole table for it where its statistics say empty: a claim took 3.3 s with 11,000 deliveries waiting.
+   * read the whole table if its statistics say that the table is empty: a claim took 3.3 s with 11,000 deliveries waiting.
    */
   readonly lookUp: (
     join: 'cross join' | 'left join',
@@ -143,9 +143,9 @@ export type Dialect = {
     key: Readonly<Record<string, string>>,
   ) => string;
   /**
-   * Joins the first rows of a key with several columns, in the order of the column that follows them in its index. PostgreSQL
-   * may otherwise read every row of the first column of the key: an acceptance took 10 to 27 ms, because its entity had 5,000
-   * webhooks on other networks.
+   * Joins the first rows of a key with several columns, in the order of the column that follows them in its index. PostgreSQL may
+   * otherwise read every row that matches only the first column of the key: an acceptance took 10 to 27 ms, because its entity
+   * had 5,000 webhooks on other networks.
    */
   readonly firstOf: (
     table: string,
@@ -173,7 +173,7 @@ export type Dialect = {
     readonly text: (types: readonly string[], rows: number) => string;
     readonly bind: (types: readonly string[], values: readonly SqlValue[]) => readonly SqlValue[];
   };
-  /** Follows the name of a table. SQLite then uses this index, in places where it would choose a worse one. */
+  /** Written after the name of a table to make SQLite use this index, in places where it would choose a worse one. */
   readonly byIndex: (index: string) => string;
   /** Whether a text contains another one, without wildcards. */
   readonly contains: (text: string, part: string) => string;
@@ -181,7 +181,7 @@ export type Dialect = {
   readonly addCounts: (counts: string, more: string) => string;
   /** Ends a `select` of one row that the transaction is about to change. */
   readonly lockRow: string;
-  /** Answers a row when the table `$1` is there. */
+  /** Returns a row if the table `$1` exists. */
   readonly findTable: string;
   /** An expression for the size of the store on disk. */
   readonly storeBytes: string;
@@ -196,7 +196,7 @@ export const MAX_WAITING = 2_000;
 /** `no_answer` stands for everything else: an outage, a lock, a deadline. */
 export type UnavailableReason = 'disk_full' | 'read_only' | 'no_answer';
 
-/** Neither the request nor the data is wrong: the call may succeed later. */
+/** The database cannot be used now, although the request and the data are correct: the call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
   readonly reason: UnavailableReason;

@@ -60,7 +60,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
   interval_stats: 'by entity',
 };
 
-/** The tables that `distribute` has something to do for. */
+/** The tables that `distribute` changes. */
 export const DISTRIBUTED = Object.keys(DISTRIBUTIONS).filter((table) => DISTRIBUTIONS[table] !== 'on the coordinator');
 
 /** The first table by entity, with which the others are colocated. */
@@ -106,7 +106,7 @@ export async function readCitus(db: Database): Promise<Citus | null> {
   };
 }
 
-/** The workers that do not respond to the coordinator. Citus itself keeps them as active. */
+/** The workers that do not respond to the coordinator. Citus itself still lists them as active. */
 export async function findUnreachableWorkers(db: Database): Promise<string[]> {
   const workers = await db.all<{ name: string; port: SqlInteger }>(
     `select nodename as name, nodeport as port from run_command_on_workers('select 1') where not success`,
@@ -150,9 +150,7 @@ function requireWorkers(citus: Citus | null): asserts citus is Citus {
     );
   }
   if (!citus.workers.some(({ isActive }) => isActive)) {
-    throw new DistributionError(
-      'Citus has no worker: run "select citus_add_node(\'<host>\', <port>)" for each of them',
-    );
+    throw new DistributionError('Citus has no worker: run "select citus_add_node(\'<host>\', <port>)" for each worker');
   }
 }
 
@@ -171,7 +169,7 @@ function distributeTable(db: Database, table: string, distribution: Distributing
   return db.transaction(
     async (queries) => {
       for (const sql of [...db.dialect.allowLongTransaction, ...db.dialect.lockStore]) await queries.run(sql);
-      // Tables that refer to others are changed along with them, which Citus does over one connection for each server.
+      // Citus changes a table together with the tables that refer to it, which needs a single connection to each server.
       await queries.run(`set local citus.multi_shard_modify_mode to 'sequential'`);
       await queries.all(statementFor(table, distribution));
     },

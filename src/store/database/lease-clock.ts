@@ -1,13 +1,12 @@
 /**
- * The time by which leases end: the database's clock without its latest step forward. After such a step every lease looks as
- * if it had ended, although the instance that has it may still send under it. So for one lease length this clock continues at
- * the pace of the process. It only delays the end of a lease: by at most a second more than a lease length, and by the
- * slowest answer of the database in that time.
+ * Decides when leases end: the database's clock without its latest step forward. After such a step every lease looks expired,
+ * although its instance may still be sending. So for one lease length this clock continues at the pace of the process. It only
+ * delays the end of a lease: by at most one lease length, one second and the slowest answer of the database in that time.
  */
 
 const READING_MS = 1_000;
 
-/** The lowest of the readings within a second. */
+/** The readings within one second, of which only the lowest counts. */
 type Reading = {
   readonly fromMs: number;
   /** A lower bound of how far the database's clock was ahead of the clock of this process. */
@@ -16,12 +15,12 @@ type Reading = {
 
 export class LeaseClock {
   #lengthMs: number | null = null;
-  /** Readings within the last lease length, and the one before them. */
+  /** The readings of the last lease length, and the reading before them. */
   readonly #readings: Reading[] = [];
 
   constructor(private readonly monotonicMs: () => number = () => performance.now()) {}
 
-  /** Until this is called, leases end by the database's clock alone. */
+  /** Until `guard` is called, leases end by the database's clock alone. */
   guard(lengthMs: number): void {
     this.#lengthMs = lengthMs;
   }
@@ -37,7 +36,7 @@ export class LeaseClock {
     while (readings[1] !== undefined && readings[1].fromMs <= atMs - this.#lengthMs) readings.shift();
   }
 
-  /** A lease that ends at this time or before is over. Takes the time that the database's clock showed. */
+  /** The time up to which leases have ended. `nowMs` is the time that the database's clock showed. */
   endedBy(nowMs: number): number {
     if (this.#readings.length === 0) return nowMs;
     const aheadMs = this.#readings.reduce(

@@ -19,7 +19,7 @@ export class SchemaTooNewError extends Error {
   }
 }
 
-/** No version was released before the first schema: its stores are not converted. */
+/** Thrown for a store of a development version. No such version was released, so its stores are not converted. */
 export class DevelopmentStoreError extends Error {
   override readonly name = 'DevelopmentStoreError';
 

@@ -17,7 +17,7 @@ export async function openDatabase(target: DatabaseTarget): Promise<Database> {
   });
 }
 
-/** PostgreSQL serves any number of servers. */
+/** Locks nothing on PostgreSQL, because any number of servers may share it. */
 export function lockDatabase(target: DatabaseTarget): ServerLock {
   if (target.engine === 'postgres') return { release: () => undefined };
   try {
@@ -27,7 +27,7 @@ export function lockDatabase(target: DatabaseTarget): ServerLock {
   }
 }
 
-/** Adds the host and the port to the error of a PostgreSQL server that does not answer, and no credentials. */
+/** Adds the host and the port, but no credentials, to the error of a PostgreSQL server that does not answer. */
 function nameServer(error: unknown, url: string): unknown {
   if (!(error instanceof StoreUnavailableError) || error.reason !== 'no_answer') return error;
   const message = `${error.message}; DATABASE_URL names ${URL.parse(url)?.host}`;
@@ -40,7 +40,7 @@ type FileState = { readonly isWritable: boolean; readonly freeBytes: number };
 const LEAST_BYTES = 64 * 1024;
 const NOT_WRITABLE = /^(EACCES|EPERM|EROFS|SQLITE_READONLY\w*)$/;
 
-/** The operator has to fix a disk or a folder: the error names the file with the reason, and has no stack. */
+/** Turns an error that the operator must fix on the disk or in a folder into one that names the file and the reason. */
 export function explainFileError(error: unknown, file: string, state = stateOf(file)): unknown {
   if (error instanceof StoreUnavailableError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -56,7 +56,7 @@ export function explainFileError(error: unknown, file: string, state = stateOf(f
   return new StoreUnavailableError(`${file} cannot be opened (${code})`, { cause: error });
 }
 
-/** A folder that cannot be looked at, such as a missing one, says nothing about the cause. */
+/** If the folder cannot be examined, for example because it does not exist, the state blames neither permissions nor space. */
 function stateOf(file: string): FileState {
   try {
     const folder = dirname(resolve(file));

@@ -1,6 +1,6 @@
 import { type Database, type Reads, type SqlUuid, StoreUnavailableError } from './database.ts';
 
-/** One table, or two that one statement reads: an entity has its rows of both in shards on the same worker. */
+/** One table, or two tables of one statement. Citus has the rows of an entity in both on the same worker. */
 type Tables = readonly [string] | readonly [string, string];
 
 /** `select` gets the names of the tables, or of a shard of each. */
@@ -38,8 +38,8 @@ export function inOrderOf<Head extends { readonly entity: SqlUuid; readonly webh
 }
 
 /**
- * Reads each shard by itself, on Citus: also the way for a statement that Citus cannot plan over all of them. It has no parameters,
- * which the command cannot have: `select` holds nothing but what the store itself has made.
+ * Reads each shard by itself, on Citus. This also serves statements that Citus cannot plan over all shards. The command takes no
+ * parameters, so `select` must contain only text that the store itself has made.
  */
 export async function readEachShard<Row>(
   db: Database,
@@ -51,7 +51,7 @@ export async function readEachShard<Row>(
     `select result from ${run}(${tables.map((table) => `'${table}'`).join(', ')},
        $command$ select coalesce(json_agg(found), '[]') from (${select('%1$s', '%2$s')}) found $command$) where success`,
   );
-  // Not one worker can be reached: that is an outage like any other.
+  // No worker can be reached, which is an outage like any other.
   if (shards.length === 0) throw cause;
   return shards.flatMap(({ result }) => JSON.parse(result) as Row[]);
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import { hexIn, hexOfId } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from './database.ts';
 
-/** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
+/** The most rows of one statement. It keeps the number of prepared texts small, and the parameters below the limit of SQLite. */
 export const ROWS_PER_STATEMENT = 100;
 
 export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT): Generator<readonly Item[]> {
@@ -13,9 +13,8 @@ export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT)
 const MOST_IN_POWERS = 64;
 
 /**
- * Splits items into groups of 64, 32, … 1, for the statements of every event. Their texts are kept prepared, in SQLite
- * with 1.5 KB for each row, in PostgreSQL with a plan on each connection. Powers of two need seven texts instead of a
- * hundred.
+ * Splits items into groups of 64, 32, … 1, for statements that run for every event. Their texts stay prepared: SQLite needs 1.5
+ * KB for each row of a text, and PostgreSQL a plan on each connection. Powers of two need seven texts instead of a hundred.
  */
 export function* powersOfTwo<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   let size = MOST_IN_POWERS;
@@ -26,8 +25,8 @@ export function* powersOfTwo<Item>(items: readonly Item[]): Generator<readonly I
 }
 
 /**
- * Groups for a statement whose result is needed. Another statement costs SQLite a microsecond, and PostgreSQL a round
- * trip.
+ * Splits items into groups for a statement whose result is needed. Another statement costs SQLite only a microsecond, but costs
+ * PostgreSQL a round trip, so PostgreSQL gets larger groups.
  */
 export function awaitedChunks<Item>({ uuid }: Dialect, items: readonly Item[]): Generator<readonly Item[]> {
   return uuid === 'blob' ? powersOfTwo(items) : chunks(items);
@@ -42,7 +41,7 @@ export function byEntity<Item extends { readonly entityId: string }>(
   return [...Map.groupBy(items, ({ entityId }) => entityId).values()];
 }
 
-/** Limit on the lists that are kept. There is one for each number of rows and of columns. */
+/** How many lists are kept. Each combination of a number of rows and a number of columns has its own list. */
 const MAX_LISTS = 2_000;
 const lists = new BoundedMap<string, string>(MAX_LISTS);
 
@@ -66,7 +65,7 @@ function writeList(rows: number, columns: number, before: number, casts: readonl
   return Array.from({ length: rows }, (_, index) => `(${row(index)})`).join(', ');
 }
 
-/** For an engine that takes no arrays. */
+/** The row list of an engine without arrays: one parameter for each value. */
 export const listOfValues: Dialect['rowList'] = {
   text: (types, rows) => `values ${valuesList(rows, types.length, 0, types)}`,
   bind: (_, values) => values,
@@ -76,7 +75,7 @@ export function takesArrays({ rowList }: Dialect): boolean {
   return rowList !== listOfValues;
 }
 
-/** For a statement that differs only by its number of rows: each text is written once, and its hash is known. */
+/** Keeps the texts of a statement that differ only by the number of rows, so that each is written and hashed once. */
 export function textByRows(write: (rows: number) => string): (rows: number) => string {
   const texts: (string | undefined)[] = [];
   return (rows) => {
@@ -121,7 +120,7 @@ export function text<Value extends string = string>(sql: string | null = null): 
   return { sql, decode: null, isStored: true };
 }
 
-/** A key of 16 bytes, as the engine has it: `hexOf` and `bindUuid` of the dialect translate. */
+/** A key of 16 bytes in the engine's form. The dialect's `hexOf` and `bindUuid` convert it. */
 export function uuid(sql: string): Column<SqlUuid, true> {
   return { sql, decode: null, isStored: true };
 }
@@ -141,13 +140,13 @@ export function list<Name extends string>(sql: string): Column<Name[], true> {
   return { sql, decode, encode: (names) => names.join(','), isStored: true };
 }
 
-/** JSON in the column; its value in the row is what the schema accepts, whichever release has written it. */
+/** JSON in the column. The row has the value that the schema parses from it, whichever release wrote the JSON. */
 export function json<Value>(sql: string, schema: { parse(value: unknown): Value }): Column<Value, true> {
   const decode = (stored: string | number) => schema.parse(JSON.parse(String(stored)));
   return { sql, decode, encode: (value) => JSON.stringify(value), isStored: true };
 }
 
-/** The same for every row. */
+/** A column with the same value in every row. */
 export function constant<Value extends string>(value: Value): Column<Value, false> {
   return { sql: `'${value}'`, decode: null, isStored: false };
 }
@@ -162,8 +161,8 @@ export type RowOf<Of> = Of extends Columns<infer S> ? Values<S> : never;
 export type Values<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<infer Value> ? Value : never };
 
 /**
- * The columns that a statement selects: the list for its text, and its rows with the names and types of the shape. The
- * statement itself names the properties, and rows are decoded in place. This is as fast as a mapper written by hand.
+ * The columns that a statement selects. Gives the list for the statement's text, and its rows with the names and types of the
+ * shape. The statement names the properties and rows are decoded in place, which is as fast as a mapper written by hand.
  */
 export class Columns<S extends Shape> {
   /** `id as "webhookId", network_id as "networkId"` */
@@ -200,7 +199,7 @@ export class Columns<S extends Shape> {
   }
 
   /**
-   * The rows with these keys, read with as many statements as it takes. A key of several columns is an array. The text ends
+   * The rows with these keys, read with several statements if there are many. A key of several columns is an array. `from` ends
    * before the list of keys: `from webhooks where entity_id = $1 and id in`.
    */
   async allIn(
@@ -225,7 +224,7 @@ export class Columns<S extends Shape> {
   #decode(row: Record<string, unknown>): void {
     for (const { name, decode } of this.#decoded) {
       const stored = row[name];
-      // SQLite returns integers as they are, and writing them again is what costs time.
+      // SQLite returns integers as numbers, and storing them in the row again would only cost time.
       if (stored === null || (decode === Number && typeof stored === 'number')) continue;
       row[name] = decode(stored as string | number);
     }
@@ -251,11 +250,11 @@ export async function planForClaims(queries: Pick<Queries, 'get'>, dialect: Dial
   return readMs;
 }
 
-/** Entities and event ids are keyed by 16 bytes in the tables of deliveries, whatever callers call them. */
+/** How many keys are kept. In the tables of deliveries, an entity and an event id have a key of 16 bytes. */
 const MAX_KEYS = 10_000;
 const keys = { uuid: new BoundedMap<string, SqlUuid>(MAX_KEYS), blob: new BoundedMap<string, SqlUuid>(MAX_KEYS) };
 
-/** Every entity that Paybell makes has such an id; any other text is hashed, so that each has exactly one key. */
+/** The key of an entity: the 16 bytes of an id that Paybell made, or a hash of any other id. */
 export function entityKey({ uuid, bindUuid }: Dialect, entityId: string): SqlUuid {
   const known = keys[uuid].get(entityId);
   if (known !== undefined) return known;
@@ -277,7 +276,10 @@ export function eventIdKey(dialect: Dialect, eventId: string): SqlUuid {
   return hashKey(dialect, eventId);
 }
 
-/** 32 bits for an id in a payload, by which its events are found. Matches are then compared with the id itself. */
+/**
+ * 32 bits of a hash of an id in a payload, to find the id's events. Different ids may share them, so matches are compared with
+ * the id itself.
+ */
 export function subjectKey(subject: string | null | undefined): number | null {
   return subject == null ? null : Bun.hash.crc32(subject) | 0;
 }

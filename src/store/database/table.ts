@@ -29,7 +29,7 @@ export class Table<S extends Shape> extends Columns<S> {
     return new Columns(Object.fromEntries(names.map((name) => [name, this.shape[name]])) as Pick<S, Name>);
   }
 
-  /** The names of all stored columns but these: in a new row, those that the database fills or a later step sets. */
+  /** The names of all stored columns except `but`, which the database fills or a later step sets. */
   namesBut<Name extends keyof S = never>(...but: readonly Name[]): Exclude<StoredName<S>, Name>[] {
     const left = Object.entries(this.shape).filter(([name, { isStored }]) => isStored && !but.includes(name as Name));
     return left.map(([name]) => name as Exclude<StoredName<S>, Name>);
@@ -57,8 +57,8 @@ export class Table<S extends Shape> extends Columns<S> {
   }
 
   /**
-   * The same for many rows of texts and numbers. PostgreSQL takes an array for each column: thousands of parameters took the client
-   * as long as everything else about the rows.
+   * Like `insertion`, for many rows of texts and numbers. PostgreSQL gets an array for each column: with thousands of parameters,
+   * the client spent as long on them as on everything else about the rows.
    */
   bulkInsertion<Name extends StoredName<S>>(names: readonly Name[]): BulkInsertion<NewRow<Pick<Values<S>, Name>>> {
     const { text: plainText, parameters } = this.insertion(names);

@@ -1,13 +1,16 @@
 import { StoreUnavailableError, type UnavailableReason } from './database.ts';
 
-/** Longer than the time between two heartbeats, each of which writes. A transaction without changes succeeds on a full disk. */
+/**
+ * A problem lasts at least this long after a failed write. That is longer than the time between two heartbeats, because only a
+ * real write shows the problem: a transaction without changes succeeds on a full disk.
+ */
 const HOLD_MS = 20_000;
 
 export type WriteProblem = { readonly reason: Exclude<UnavailableReason, 'no_answer'>; readonly message: string };
 
 /**
- * Whether the store accepts writes. A problem begins with a write that fails because the disk is full or the database
- * is read-only. It ends with a success, if no write has failed like this for a while.
+ * Whether the store accepts writes. A problem begins with a write that fails because the disk is full or the database is
+ * read-only. It ends with the first success after `HOLD_MS` without such a failure.
  */
 export class WriteHealth {
   #problem: WriteProblem | null = null;

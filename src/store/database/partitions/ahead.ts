@@ -31,7 +31,7 @@ export const DAYS_AHEAD = 7;
 const MAX_DEFAULT_BYTES = 64 * 1024 ** 2;
 
 export type AheadOptions = ShortLockOptions & {
-  /** The database's clock when absent. */
+  /** The time of the database's clock by default. */
   readonly nowMs?: number;
   /** Attaches even if that blocks other statements for longer. */
   readonly waitsForDefault?: boolean;
@@ -75,7 +75,10 @@ function missingDays({ partitions }: Layout, todayMs: number): Days[] {
   return days.filter(({ fromMs }) => !partitions.some((made) => made.fromMs <= fromMs && fromMs < made.toMs));
 }
 
-/** A day whose first rows had to go into the default partition stays there, and retention takes them from it. */
+/**
+ * Whether the first rows of a day went into the default partition. If so, the day gets no partition, and retention deletes its
+ * rows from the default.
+ */
 async function isInDefault(db: Database, day: Days): Promise<boolean> {
   for (const table of PARTITIONED_TABLES) {
     const ofDay = within(day, PARTITION_KEYS[table]);

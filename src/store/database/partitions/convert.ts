@@ -16,24 +16,23 @@ import {
 import { withShortLock } from './short-lock.ts';
 
 /**
- * Makes each table the first partition of a new table with its name, with all its rows and indexes. Nothing is
- * rewritten, and instances may keep running. Constraints check the rows of the partition in advance, without blocking
- * anyone:
+ * Makes each table the first partition of a new table with its name, with all its rows and indexes. Nothing is rewritten, and
+ * instances may keep running. Constraints check the rows of the partition in advance, without blocking other statements:
  *
  *   constraints added, not valid ─► validated (reads the whole tables) ─► renamed, parents made, attached; constraints dropped
  *
- * The last step is one transaction for all tables. The constraints reject ids of times more than two days ahead. If a
+ * The last step is one transaction for all tables. The constraints reject ids whose time is more than two days ahead. If a
  * conversion is abandoned, the job that makes partitions drops the constraints in time (`dropAbandoned`).
  */
 
 /** From the start of the day: the first partitions end between two and three days from now. */
 const FIRST_ENDS_AFTER_MS = 3 * DAY_MS;
-/** A conversion that has not ended by then is given up. */
+/** A conversion that has not finished this long before the end of its first partition is abandoned. */
 const ABANDONED_BEFORE_END_MS = DAY_MS;
 
 const VALIDATION_DEADLINE_MS = 30 * 60_000;
 
-/** Returns whether they were not partitioned before. */
+/** Returns whether it converted the tables: false if they are partitioned already. */
 export async function partitionTables(db: Database): Promise<boolean> {
   if (db.engine === 'sqlite') throw new PartitionError('Only PostgreSQL has partitions: set DATABASE_URL to its URL');
   if (db.dialect.isDistributed) {
@@ -55,7 +54,7 @@ export async function partitionTables(db: Database): Promise<boolean> {
   return true;
 }
 
-/** The days that constraints from before an interruption allow. */
+/** The days in the constraints of an interrupted conversion. */
 async function findBounds(db: Database): Promise<Map<PartitionedTable, Days>> {
   const bounds = new Map<PartitionedTable, Days>();
   for (const table of PARTITIONED_TABLES) {
@@ -90,7 +89,7 @@ function validate(db: Database, table: PartitionedTable, first: Days): Promise<n
 
 type Index = { name: string; text: string; constraint_text: string | null };
 
-/** Indexes of the parent have the names that migrations know them by. */
+/** Gives the indexes of the parent the names that migrations use. */
 async function exchange(queries: Queries, table: PartitionedTable, first: Days): Promise<void> {
   const partition = nameOf(table, first);
   const indexes = await queries.all<Index>(

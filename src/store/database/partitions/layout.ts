@@ -3,8 +3,8 @@ import type { Database, Queries, SqlInteger } from '../database.ts';
 
 /**
  * Partitions by day, on PostgreSQL, for the tables that grow with every event. Ids begin with their time, so a range of ids is a
- * day, and the primary keys stay as they are. `paybell migrate --partition` converts a store; the catalogue of PostgreSQL says
- * whether it was done, and which partitions there are.
+ * day, and the primary keys stay as they are. `paybell migrate --partition` converts a store. The catalogue of PostgreSQL shows
+ * whether a store is converted, and which partitions exist.
  *
  *                    made by makeAhead, a week before its day
  *                                      │
@@ -23,9 +23,9 @@ import type { Database, Queries, SqlInteger } from '../database.ts';
  * | state    | in the catalogue                      | leaves it by                                                      |
  * |----------|---------------------------------------|-------------------------------------------------------------------|
  * | ahead    | attached, its day is to come          | its day begins                                                    |
- * | current  | attached, takes what is accepted      | its day ends                                                      |
+ * | current  | attached, takes new rows              | its day ends                                                      |
  * | old      | attached, takes late completions      | detachRecords, detachEvents (store/deliveries/retention/days)     |
- * | detached | a table of this name, not attached    | dropRecords, dropEvents: all that counted it changes with it      |
+ * | detached | a table of this name, not attached    | dropRecords, dropEvents: counts change in the same transaction    |
  *
  * Every step is one transaction, and its state is only in the catalogue. After an interruption, any instance continues.
  */
@@ -39,7 +39,7 @@ export const PARTITIONED_TABLES = Object.keys(PARTITION_KEYS) as PartitionedTabl
 
 export const DAY_MS = 86_400_000;
 
-/** A range of days. The partitions of the three tables have the same ones. */
+/** A range of days. The partitions of the three tables have the same ranges. */
 export type Days = {
   /** Ends the names of its partitions: `20261119`, or `before_20261119`. */
   readonly suffix: string;
@@ -50,9 +50,9 @@ export type Days = {
 export type Partition = Days & { readonly table: PartitionedTable; readonly isAttached: boolean };
 
 export type Layout = {
-  /** All tables are, or none. */
+  /** Whether all tables are partitioned. They are converted together. */
   readonly isPartitioned: boolean;
-  /** All but the default partitions, the oldest first. */
+  /** All partitions except the default ones, the oldest first. */
   readonly partitions: readonly Partition[];
 };
 
@@ -113,7 +113,7 @@ export function idAt(ms: number): string {
   return `'${firstHexAt(ms)}'`;
 }
 
-/** The condition that an id is of these days. */
+/** The condition that an id belongs to these days. */
 export function within({ fromMs, toMs }: Days, column: string): string {
   return `${column} >= ${idAt(fromMs)} and ${column} < ${idAt(toMs)}`;
 }

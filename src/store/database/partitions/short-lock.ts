@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, type Queries, StoreUnavailableError } from '../database.ts';
 
 /**
- * Changes of partitions lock a table that every acceptance writes to. While such a lock is waited for, all later statements
- * wait behind it, so that it is given up soon and tried again: a long read may be running.
+ * Changes of partitions lock a table that every acceptance writes to. While a change waits for its lock, for example because of a
+ * long read, all later statements wait behind it. So a change gives up its attempt soon, and tries again.
  */
 
 /** The longest that other statements wait for one attempt. */
 const LOCK_TIMEOUT_MS = 100;
 const PAUSE_MS = 1_000;
 const ATTEMPTS = 10;
-/** Deadline of the whole transaction. Three partitions with their indexes are some twenty files. */
+/** Deadline of the whole transaction. It is long because three partitions with their indexes are some twenty files. */
 const DEADLINE_MS = 15_000;
 
 /** Takes the advisory lock for changes of partitions. Its number is the lock of migrations ("payb" in ASCII) plus 1. */
@@ -20,7 +20,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 export type ShortLockOptions = { readonly attempts?: number; readonly pauseMs?: number; readonly signal?: AbortSignal };
 
-/** Null if another instance is changing partitions at this moment. */
+/** Runs the work under the lock. Returns null if another instance is changing partitions at this moment. */
 export async function withShortLock<Value>(
   db: Database,
   work: (queries: Queries) => Promise<Value>,
@@ -42,7 +42,7 @@ export async function withShortLock<Value>(
   }
 }
 
-/** Whether no other instance is changing partitions. Takes the lock to the end of the transaction if so. */
+/** Whether no other instance is changing partitions. If so, takes the lock until the end of the transaction. */
 export async function isAlone(queries: Queries): Promise<boolean> {
   const row = await queries.get<{ locked: number }>(CHANGES_PARTITIONS);
   return Number(row?.locked) === 1;

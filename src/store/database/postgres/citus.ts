@@ -23,7 +23,7 @@ export function functionsText({ addCounts }: Dialect): readonly string[] {
 /** Registers each function with Citus, for its workers. */
 export const DISTRIBUTE_FUNCTIONS = [`select create_distributed_function('paybell_add_counts(text, text)')`] as const;
 
-/** The planner of the server that has the rows does not get the settings of this connection, so its own statistics decide. */
+/** Sets nothing for the planner: the server that has the rows does not get the settings of this connection. */
 export function citusDialect(plain: Dialect): Dialect {
   return {
     ...plain,

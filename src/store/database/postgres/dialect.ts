@@ -21,8 +21,8 @@ export const dialect: Omit<Dialect, 'leaseClock'> = {
   ],
   // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
   lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
-  // By name from the catalogue, because not every version has all of them. A process that stops for longer than a minute
-  // loses its migration, so that it does not keep every other instance from starting.
+  // Finds the settings in the catalogue, because not every version has all of them. A process that stands still for longer than a
+  // minute loses its migration, so that it does not keep every other instance from starting.
   allowLongTransaction: [
     `select set_config(name, '0', true) from pg_settings
      where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout')`,
@@ -105,7 +105,7 @@ function arrayOf(type: string, column: number, columns: number, values: readonly
   let item = 'null';
   for (let at = column; at < values.length; at += columns) {
     const value = values[at] ?? null;
-    // Many columns have one value in all rows.
+    // Many columns have the same value in all rows, so the text of the last value is kept.
     if (value !== before) {
       before = value;
       item = value === null ? 'null' : type === 'text' ? quoted(String(value)) : String(value);

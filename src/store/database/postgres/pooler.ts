@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { connect, type PostgresTarget } from './session.ts';
 
 /**
- * Whether a pooler such as PgBouncer stands before PostgreSQL, and how it shares the connections of the server. It takes no
+ * Whether a pooler such as PgBouncer stands before PostgreSQL, and how it shares the connections of the server. A pooler takes no
  * settings of the server when a connection is opened, and a connection that is shared by transaction cannot listen.
  */
 export type Pooler = 'none' | 'by session' | 'by transaction';
@@ -13,9 +13,9 @@ export class PoolerError extends Error {
 }
 
 const APPLICATION = { application_name: 'paybell' };
-/** Another client may take the connection of the server in between. */
+/** How often to check for a shared connection. Another client may take the connection of the server between two statements. */
 const LOOKS = 5;
-/** The prepared statement is not there, or one of another connection has its name. */
+/** The prepared statement does not exist, or its name belongs to a statement of another connection. */
 const PREPARED_ERRORS: readonly string[] = ['26000', '42P05'];
 
 /** Settings of the server by name. A number is a time in milliseconds. */
@@ -26,7 +26,7 @@ export function connectionSettings(pooler: Pooler, settings: ServerSettings) {
   return pooler === 'none' ? { ...APPLICATION, ...settings } : APPLICATION;
 }
 
-/** Call it only if connections do not take settings. */
+/** Finds how the pooler shares connections. Call it only if connections do not take settings. */
 export async function findPooler(target: PostgresTarget): Promise<Exclude<Pooler, 'none'>> {
   const [one, other] = [connect(target, 1, APPLICATION), connect(target, 1, APPLICATION)];
   try {
@@ -37,9 +37,9 @@ export async function findPooler(target: PostgresTarget): Promise<Exclude<Pooler
   }
 }
 
-/** Whether connections that were opened with these settings have them. A pooler refuses them, or ignores them if configured to. */
+/** Whether connections have the settings with which they were opened. A pooler rejects the settings, or ignores them if configured to. */
 export async function takesSettings(client: SQL, settings: ServerSettings): Promise<boolean> {
-  // One by one: the view of all settings takes milliseconds.
+  // Reads each setting by its name, because the view of all settings takes milliseconds.
   const columns = Object.entries(settings).map(([name, value]) =>
     typeof value === 'number'
       ? `extract(epoch from cast(current_setting('${name}') as interval)) * 1000 as ${name}`
@@ -71,7 +71,10 @@ async function requirePreparedStatements(one: SQL, other: SQL): Promise<void> {
   }
 }
 
-/** A transaction gets the connection of the server that was given back last, unless a session keeps it. */
+/**
+ * Finds whether a second client gets the server connection that the first client has just returned. A pooler by session keeps it
+ * for the first client.
+ */
 async function findMode(one: SQL, other: SQL): Promise<Exclude<Pooler, 'none'>> {
   const pidOf = async (client: SQL) => (await client.unsafe('select pg_backend_pid() as pid'))[0].pid as number;
   try {

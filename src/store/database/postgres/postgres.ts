@@ -25,8 +25,8 @@ import {
 import { connect, type PostgresTarget, Session, statement } from './session.ts';
 
 /**
- * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers
- * that queue for the lock of one entity leave connections for the reads of others.
+ * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers that
+ * queue for the lock of one entity leave connections for other reads.
  */
 
 const DEFAULT_POOL = 16;
@@ -37,16 +37,16 @@ const SNAPSHOTS = 1 / 4;
 const WORK_CHANNEL = 'paybell_work';
 
 /**
- * The server cancels a statement before our own deadline, and compiles none (`jit`). Up to version 17, a plan method that
- * `planForClaims` disables adds 10,000,000,000 to the cost of a plan that needs it anyway. That exceeds `jit_above_cost`, so
- * the server would spend hundreds of milliseconds on compiling a read of a few rows.
+ * Settings that make the server cancel a statement before our own deadline, and compile none (`jit`). Up to version 17, a plan
+ * method that `planForClaims` disables adds 10,000,000,000 to the cost of a plan that needs it anyway. That exceeds
+ * `jit_above_cost`, so the server would spend hundreds of milliseconds on compiling a read of a few rows.
  */
 function settingsOf({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget): ServerSettings {
   return { statement_timeout: deadlineMs - 1_000, idle_in_transaction_session_timeout: deadlineMs, jit: 'off' };
 }
 
 export async function openPostgres(target: PostgresTarget): Promise<Database> {
-  // The first connection of the pool tells what it is connected to, unless a pooler takes no such connections.
+  // The pool is first opened as if there were no pooler. If its connections do not have the settings, there is a pooler.
   let pool = connectPool(target, 'none');
   try {
     const isDirect = await takesSettings(pool, settingsOf(target));
@@ -138,7 +138,8 @@ class PostgresDatabase implements Database {
           'to the URL of PostgreSQL itself',
       );
     }
-    // A connection outside of the pool, which may be replaced. It subscribes again by itself after an outage.
+    // A connection outside of the pool, because a pool may be replaced. After an outage, this connection subscribes again by
+    // itself.
     this.#listener ??= connect({ ...this.target, url: listenUrl ?? url });
     await this.#listener.listen(WORK_CHANNEL, callback);
   }
@@ -151,7 +152,7 @@ class PostgresDatabase implements Database {
     for (const { client } of [this.#pool, ...this.#retired]) await client.close({ timeout: 0 });
   }
 
-  /** The server cancels a read that takes too long, so one without a response is on a connection that is gone. */
+  /** The server cancels a read that takes too long. So if a read gets no response, its connection is broken, and the pool is replaced. */
   async #read<Value>(call: (client: SQL) => Promise<Value>): Promise<Value> {
     const pool = this.#enter();
     try {
@@ -231,8 +232,8 @@ async function byDeadline<Value>(call: Promise<Value>, deadlineMs: number, onLat
 }
 
 /**
- * Classes of SQLSTATE that say nothing against the statement; among them deadlock and serialization failure, and a transaction that
- * the server ended because this process stood still.
+ * Classes of SQLSTATE that do not mean a wrong statement. They include deadlock, serialization failure, and the end of a
+ * transaction whose process stood still.
  */
 const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006|25P0[34])/;
 const DISK_FULL = '53100';

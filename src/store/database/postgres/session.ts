@@ -14,19 +14,19 @@ const CONNECT_SHARE = 3 / 5;
 /** Share of the same deadline for a cancel, and again for the connection to report the end of its statement. */
 const CANCEL_SHARE = 1 / 5;
 
-/** Connections that are opened when they are needed. */
+/** Returns a client that opens connections when it needs them. */
 export function connect(
   { url, deadlineMs = STORE_DEADLINE_MS }: PostgresTarget,
   max = 1,
   connection: Readonly<Record<string, string | number>> = {},
 ): SQL {
-  // Not imported by name, which would load it at every start, on SQLite too.
+  // `Bun.SQL` is not imported by name, because an import would load it at every start, even on SQLite.
   return new Bun.SQL(url, { max, connectionTimeout: (deadlineMs * CONNECT_SHARE) / 1_000, connection });
 }
 
 /**
- * One transaction on its own connection. After the deadline, `cancel` ends the running statement, and no other
- * connection notices.
+ * One transaction on its own connection. After the deadline, `cancel` ends the running statement, without an effect on other
+ * connections.
  */
 export class Session {
   #connection: ReservedSQL | null = null;
@@ -75,7 +75,7 @@ export class Session {
       const queries = new ConnectionQueries(connection, () => this.#requireTime());
       queries.sent(this.#begin(connection, begin));
       const value = await work(queries);
-      // A statement that the client rejects never reaches the server, which would commit the others.
+      // Fails if the client rejected a statement. The server never got that statement, and would commit the others.
       await queries.settled();
       this.#requireTime();
       await prepared(connection, 'commit');
@@ -89,7 +89,8 @@ export class Session {
   }
 
   async #begin(connection: ReservedSQL, begin: string): Promise<void> {
-    // In one round trip. Sent at once, and not when it is waited for: the first statement of the transaction comes after it.
+    // One round trip. `execute` sends it at once, and not only when it is awaited, so that it precedes the first statement of the
+    // transaction.
     const begun = connection.unsafe(`${begin}; select pg_backend_pid() as pid`).execute();
     const results: { pid: number }[][] = await begun;
     this.#pid = results.at(-1)?.[0]?.pid ?? null;
@@ -104,8 +105,8 @@ export class Session {
 const MAX_UNSETTLED = 16;
 
 /**
- * The server runs the statements of a connection in their order, so that one whose result is not needed takes no round trip
- * of its own. After a failure the server rejects everything up to the rollback.
+ * The server runs the statements of a connection in their order, so a statement whose result is not needed takes no separate
+ * round trip. After a failure the server rejects everything up to the rollback.
  */
 class ConnectionQueries implements Queries {
   /**

@@ -22,8 +22,8 @@ const KEY_COMMENT = `# This key opens the signing secrets of every entity in the
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Copies the state of the store at one moment, while other processes read and write: to SQLite it is one long read, and
- * the copy has no empty pages. The copy gets its name after it was checked and its key has opened a secret in it.
+ * Copies the state of the store at one moment, while other processes may read and write: for SQLite, it is one long read. The
+ * copy has no empty pages. It gets its name only after it was checked and the key has opened a secret in it.
  */
 export async function backUpSqlite(source: BackupSource, to: string, withKey: boolean): Promise<Backup> {
   const keyFile = withKey ? secretKeyFile(to) : null;

@@ -21,7 +21,7 @@ export function openWriter(file: string): Connection {
   return connection;
 }
 
-/** For a file that a writer has opened before. It changes nothing, so that it opens on a full disk too. */
+/** Opens a file that a writer has opened before. It changes nothing, so it works even on a full disk. */
 export function openReader(file: string): Connection {
   const connection = open(file, READER_CACHE);
   connection.exec('pragma query_only = on');

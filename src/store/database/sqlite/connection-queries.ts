@@ -70,7 +70,7 @@ export class ConnectionQueries implements Queries {
     await this.run(sql, params);
   }
 
-  /** Tells a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
+  /** Distinguishes a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
   #translated<Value>(action: () => Value): Value {
     try {
       return action();

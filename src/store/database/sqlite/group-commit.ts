@@ -7,20 +7,20 @@ const BUSY_PAUSE_MS = 10;
 /** Bounds a group, so that in a long queue the first transaction does not wait for the last. */
 const MAX_GROUP = 50;
 
-/** After this many commits, the length of the write-ahead log is checked. The thread copies a log of this many pages. */
+/** After this many commits, the length of the write-ahead log is checked. The thread copies the log if it has `LONG_LOG_PAGES`. */
 const COMMITS_PER_LOOK = 16;
 const LONG_LOG_PAGES = 1_000;
 
 /** A transaction that waits for its group. */
 type Member = {
-  /** Does the work, and returns how to resolve its promise after the commit. */
+  /** Does the work, and returns the function that resolves its promise after the commit. */
   readonly run: (queries: Queries) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
   readonly endsAtMs: number;
   readonly timer: Timer;
 };
 
-/** The statements around every group, prepared once: each would otherwise be parsed for each member. */
+/** The statements around every group, prepared once. Otherwise SQLite would parse them for every member. */
 type Steps = Readonly<
   Record<'begin' | 'commit' | 'rollBack' | 'save' | 'release' | 'rollBackToSaved' | 'logLength', Statement>
 >;
@@ -38,9 +38,9 @@ function prepareSteps(connection: Connection): Steps {
 }
 
 /**
- * Group commit. SQLite has one writer, and the disk takes a millisecond or two to confirm a commit: transactions that
- * arrive together, or during another commit, share the next one. Each is all or nothing by its own savepoint, and none
- * resolves before the disk has confirmed all of them.
+ * Group commit. SQLite has one writer, and the disk takes a millisecond or two to confirm a commit: transactions that arrive
+ * together, or during another commit, share the next one. Each transaction is all or nothing because of its own savepoint, and
+ * none resolves before the disk has confirmed all of them.
  */
 export class SqliteWriter {
   readonly #queries: ConnectionQueries;
@@ -48,7 +48,7 @@ export class SqliteWriter {
   readonly #waiting: Member[] = [];
   #committing = false;
   #commits = 0;
-  /** Called when the write-ahead log is so long that the commit that copies it would hold the event loop. */
+  /** Called when the write-ahead log is so long that a commit which copies it would block the event loop. */
   onLongLog: () => void = () => undefined;
   /** Whether a waiting transaction has no commit delay, or has used it up. */
   #isUrgent = false;
@@ -65,7 +65,7 @@ export class SqliteWriter {
     this.#steps = prepareSteps(connection);
   }
 
-  /** During its commit delay, a transaction starts no group and joins the first that another one starts. */
+  /** During its commit delay, a transaction starts no group, and joins the first group that another transaction starts. */
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
@@ -107,9 +107,9 @@ export class SqliteWriter {
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#isUrgent && this.#waiting.length > 0) {
-      // Callers of this tick are let in first: a commit blocks the event loop, and a group of one is expensive.
+      // Waits for other callers of this tick, because a commit blocks the event loop and a group of one is expensive.
       await new Promise((resolve) => setImmediate(resolve));
-      // The group takes all that wait, including transactions that still have time.
+      // The group also takes transactions whose commit delay has not ended.
       this.#isUrgent = this.#waiting.length > MAX_GROUP;
       if (this.#delay !== null) clearTimeout(this.#delay);
       this.#delay = null;
@@ -141,16 +141,19 @@ export class SqliteWriter {
     if (log - checkpointed >= LONG_LOG_PAGES) this.onLongLog();
   }
 
-  /** When even this fails, the next `begin` fails too and rejects its group; the present group is rejected here. */
+  /** If even the rollback fails, the next `begin` fails too and rejects its group. The caller rejects the present group. */
   #rollBack(): void {
     try {
       if (this.connection.inTransaction) this.#steps.rollBack.run();
     } catch {
-      // The error that led here is the one to report.
+      // The caller reports the error that led to the rollback.
     }
   }
 
-  /** Another process, such as the command line, may hold the write lock of a running server for a moment. */
+  /**
+   * Another process, such as the command line, may have the write lock for a moment. Repeats `begin` until the deadlines of the
+   * members.
+   */
   async #begin(group: readonly Member[]): Promise<readonly Member[]> {
     let present = group;
     while (present.length > 0) {
@@ -168,7 +171,7 @@ export class SqliteWriter {
     return present;
   }
 
-  /** Returns how to complete the member, once the group is committed. */
+  /** Returns the function that completes the member after the commit of its group. */
   async #run({ run, reject }: Member, shared: boolean): Promise<() => void> {
     if (shared) this.#steps.save.run();
     try {

@@ -30,14 +30,17 @@ function restrictToOwner(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) attempt(() => chmodSync(path, 0o600));
 }
 
-/** The file exists or is missing, or belongs to another user. If that matters, SQLite says so when it opens the file. */
+/** Ignores errors: the file may exist, be missing or belong to another user. If that matters, SQLite reports it when it opens the file. */
 function attempt(change: () => void): void {
   try {
     change();
   } catch {}
 }
 
-/** With less than FULL, a power failure may undo acknowledged commits, which no test that kills a process can show. */
+/**
+ * Requires WAL with synchronous=FULL. With less, a power failure may undo acknowledged commits, which no test that kills a
+ * process can show.
+ */
 function requireDurability(connection: Connection): void {
   const journal = connection.query('pragma journal_mode').get() as { journal_mode: string };
   const synchronous = connection.query('pragma synchronous').get() as { synchronous: number };

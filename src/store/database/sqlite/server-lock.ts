@@ -4,10 +4,10 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 
 /**
- * One `serve` at a time works on a SQLite file: it takes over the deliveries that are in flight when it starts, and a
- * second one would send them again. The lock is SQLite's own write lock, on an empty database `<file>.lock` that is never
- * written. The operating system releases it with the process, however that ends, so a lock is never stale.
- * `<file>.pid` only says who holds it. Commands that may run next to a server do not take it.
+ * One `serve` at a time works on a SQLite file: it takes over the deliveries that are in flight when it starts, and a second one
+ * would send them again. The lock is SQLite's own write lock, on an empty database `<file>.lock` that is never written. The
+ * operating system releases it when the process ends, even after a crash, so a lock is never stale. `<file>.pid` only names the
+ * process that has the lock. Commands that may run next to a server do not take the lock.
  */
 export type ServerLock = { readonly release: () => void };
 
@@ -54,7 +54,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
 }
 
-/** The lock holds without the name, so a full disk does not keep the server from starting. */
+/** The lock works without the name of its holder, so a full disk does not keep the server from starting. */
 function writeHolder(pidFile: string): void {
   const since = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   try {

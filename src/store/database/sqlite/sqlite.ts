@@ -151,7 +151,10 @@ export class SqliteDatabase implements Database {
 
   async onWork(): Promise<void> {}
 
-  /** While another process reads, it does as much as possible. Writes wait here, because SQLite would block the loop. */
+  /**
+   * If another process reads, the checkpoint moves as much as possible. Writes wait in `alone`, because inside SQLite they would
+   * block the event loop.
+   */
   checkpoint(): Promise<void> {
     return this.#onThread((queries) =>
       this.writer.alone(async () => {
@@ -192,7 +195,7 @@ async function within<Value>(connection: Connection, work: () => Promise<Value>)
   }
 }
 
-/** The end of the snapshot is not waited for: the next one on the thread begins after it in any case. */
+/** Does not wait for the end of the snapshot: the thread runs statements in their order, so the next snapshot begins after it. */
 async function withinOnThread<Value>(queries: Queries, work: (queries: Queries) => Promise<Value>): Promise<Value> {
   try {
     await queries.run('begin');

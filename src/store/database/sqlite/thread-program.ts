@@ -14,7 +14,7 @@ export type ThreadRequest = {
   readonly params: readonly (string | number | null | Uint8Array)[];
 };
 
-/** An error loses its class and its code on the way to another thread. */
+/** Names the class and the code of an error, because an error loses both on the way to another thread. */
 export type ThreadResponse = {
   readonly id: number;
   readonly value?: unknown;
@@ -31,7 +31,7 @@ self.onmessage = async ({ data }: MessageEvent<ThreadRequest | string>) => {
   else self.postMessage(await respond(data));
 };
 
-/** If this fails, the statement that needed it fails, and the next one tries again. */
+/** If opening fails, the statement that needs the connection fails, and the next statement tries again. */
 function open(): ConnectionQueries {
   try {
     return new ConnectionQueries(openReader(file));

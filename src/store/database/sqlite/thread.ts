@@ -3,20 +3,19 @@ import type { ThreadRequest, ThreadResponse } from './thread-program.ts';
 
 type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
-/** A thread that has ended once may have been unlucky. After the second time, only a new process can be trusted. */
+/** The first end of a thread may be an accident. After the second, only a new process can be trusted. */
 const MAX_REPLACEMENTS = 1;
 
 export type ThreadOptions = {
   readonly deadlineMs?: number;
-  /** The thread has ended and will not be replaced. */
+  /** Called when the thread has ended and will not be replaced. */
   readonly onLost?: (error: Error) => void;
   readonly start?: () => Worker;
 };
 
 /**
- * The thread for what may take SQLite long: reads of many rows, and checkpoints. It starts with its first statement. When
- * it ends, everything that waits for it fails as with any outage of the store; the first time it is replaced, the
- * second time the process ends.
+ * The thread for long work of SQLite: reads of many rows, and checkpoints. It starts with its first statement. If it ends, all
+ * waiting statements fail with `StoreUnavailableError`. A new thread replaces the first one; if that ends too, the process ends.
  */
 export class StoreThread {
   #connection: ThreadConnection | null = null;

@@ -17,7 +17,7 @@ export async function shrinkFile(db: Database, batches: PacedBatches): Promise<v
   if (empty === 0) return;
   while (empty > 0 && !batches.isStopped) {
     const left = await batches.run(async (pages) => {
-      // `all`, since each step of this statement frees one page.
+      // `all` runs every step of this statement, and each step frees one page.
       await db.transaction((queries) => queries.all(`pragma incremental_vacuum(${pages})`));
       return emptyPages(db);
     });

@@ -6,13 +6,14 @@ export function chainTables(dialect: Dialect): string[] {
 }
 
 const NETWORK_TABLES: readonly string[] = [
-  // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
-  // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
-  // only rise. `read_final` is null unless the network is read by account: all payments up to it are stored. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
-  // `tip_s` is the timestamp of the tip, or of an earlier tip if no node stated it. `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell saw another head. The columns
-  // `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms` its usual time. A network is
-  // in trouble since `stalled_since_ms`; after some minutes, an alert says so. `address_revision` numbers the changes of address
-  // books on the network, and `address_count` counts their rows.
+  // The instance that holds the lease follows the network. `token` counts the holders, so that a late holder cannot write. Logs
+  // are stored up to `tip`. A tip without a hash means that an operator decided to continue after its number. `safe` and `final`
+  // only rise. `read_final` is null unless the network is read by account: all payments up to it are stored. `next_no` numbers
+  // the events of facts. `nodes` describes each node, as JSON without its URL. `tip_s` is the timestamp of the tip, or of an
+  // earlier tip if no node stated it. `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell
+  // saw another head. The columns `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms`
+  // is the usual lag of finality. A network in trouble has `stalled_since_ms`, and an alert follows after some minutes.
+  // `address_revision` numbers the changes of address books on the network, and `address_count` counts their rows.
   `create table chains (
     network_id bigint primary key,
     token bigint not null default 0,
@@ -46,8 +47,8 @@ const NETWORK_TABLES: readonly string[] = [
     address_count bigint not null default 0,
     tip_s bigint
   )`,
-  // Alerts about a network that are still to be queued, in the order of `no`. Without an entity, an alert is for every entity
-  // with a source on the network, and `alerted_to` is the last one that has it.
+  // Alerts about a network that are still to be queued, in the order of `no`. An alert without an entity is for every entity with
+  // a source on the network, and `alerted_to` is the last entity that got it.
   `create table chain_alerts (
     network_id bigint not null,
     no bigint not null,
@@ -64,9 +65,9 @@ const NETWORK_TABLES: readonly string[] = [
     hash text not null,
     primary key (network_id, number)
   )`,
-  // How far an account was read on a network that is read by account. All its transactions up to `cursor_slot` are stored, and it
-  // had `cursor_balance` after them. The next list of transactions ends at `until_signature`, which is of an earlier slot;
-  // `last_signature` is of `cursor_slot`. The account belongs to `wallet` and has the token `contract`.
+  // How far an account was read on a network that is read by account. All its transactions up to `cursor_slot` are stored, and
+  // its balance after them was `cursor_balance`. The next list of transactions ends at `until_signature`, which is of an earlier
+  // slot; `last_signature` is of `cursor_slot`. The account belongs to `wallet` and holds the token `contract`.
   `create table chain_accounts (
     network_id bigint not null,
     account text collate "binary" not null,
@@ -91,19 +92,18 @@ const NETWORK_TABLES: readonly string[] = [
 ];
 
 const SOURCE_TABLES: readonly string[] = [
-  // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values
-  // that each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block`
-  // must still be read for this source alone; `last_block` is null until the network's holder has seen it, and `next_block`
-  // too before the first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the
-  // definitions before it, each with its last block. Blocks up to `paused_block` were final when the source was paused,
-  // by a request or by a flood (`paused_by`). After a flood it is tried again at `retry_at_ms`, `retry_wait_ms` after the pause.
-  // A source with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last
-  // change of its book, and `address_count` the number of addresses without those that were removed. Polls know the changes up to
-  // `book_read`. Later ones count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must still be
-  // read for the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of the last
-  // change that made the source read earlier blocks again.
-  // `is_for_invoices` is 1 if invoices have created the source, which the API cannot change.
-  // `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
+  // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values that
+  // each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block` must still be
+  // read for this source alone; `last_block` is null until the network's holder has seen it, and `next_block` too before the
+  // first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the definitions before it, each
+  // with its last block. Blocks up to `paused_block` were final when the source was paused, by a request or by a flood
+  // (`paused_by`). After a flood, the source is tried again at `retry_at_ms`, which is `retry_wait_ms` after the pause. A source
+  // with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last change
+  // of its book, and `address_count` the number of addresses that were not removed. Polls know the changes up to `book_read`.
+  // Later changes count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must still be read for
+  // the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of the last change that
+  // made the source read earlier blocks again. `is_for_invoices` is 1 if invoices have created the source, which the API cannot
+  // change. `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -145,8 +145,8 @@ const SOURCE_TABLES: readonly string[] = [
   'create index sources_by_network on sources (network_id)',
   'create index sources_paused on sources (entity_id) where paused_at_ms is not null',
   // The address books of sources. An address counts from the block `from_block` on. A removed one counts up to `until_block`, and
-  // its row stays until that block is final, because a reorg may bring its payments into other blocks. `revision` is the number of
-  // the row's last change: a follower reads the rows with newer numbers than it knows.
+  // its row stays until that block is final, because a reorg may bring its payments into other blocks. `revision` is the number
+  // of the row's last change: a follower reads the rows with a higher revision than it knows.
   `create table source_addresses (
     network_id bigint not null,
     address text collate "binary" not null,
@@ -166,19 +166,19 @@ const SOURCE_TABLES: readonly string[] = [
 
 function factTables({ uuid }: Dialect): string[] {
   return [
-    // A fact is a log or a transaction, wherever it now stands: its block and its log index are its position. `kind` is an
-    // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
-    // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
-    // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
-    // the fact was first seen: each webhook gets it at the finality that it had then. Rules by amount compare `rule_amount`;
-    // without it, none is for the fact (`domain/chain/finality-by-amount.ts`). A node was last
-    // asked at `asked_at_ms` for the transaction of a held event without a block, which was absent `absences` times in a row. It is
-    // asked again at the head `next_ask_block`; null if no one has to ask. `votes` has the nodes that showed
-    // or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it.
-    // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
-    // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the
-    // least amount of its source. A payment of an invoice has `invoice_id`, and its amount in the smallest unit as `invoice_base`.
-    // `history` has every state and position that the fact had (`store/chain/facts/fact-history.ts`).
+    // A fact is a log or a transaction, even if a reorg moves it. Its block and its log index are its present position. `kind` is
+    // an event kind, or `Transfer` for a payment that is processed first and finalized later. The fact of a held event has the
+    // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent` facts
+    // are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of the fact
+    // was first seen: each webhook gets the fact at the finality that the webhook had then. Rules by amount compare
+    // `rule_amount`; without it, no such rule applies (`domain/chain/finality-by-amount.ts`). A held event without a block has a
+    // transaction for which a node was last asked at `asked_at_ms`, and which was absent `absences` times in a row. The next
+    // request is due at the head `next_ask_block`; null means never. `votes` has the nodes that showed or denied the log in this
+    // block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it. A fact that `is_payment`
+    // also has the accounts in lower case, the amount as text that sorts exactly (`domain/chain/payments.ts`), and the time of
+    // its block if the node stated it. A payment that `is_dust` is below the least amount of its source. A payment of an invoice
+    // has `invoice_id`, and its amount in the smallest unit as `invoice_base`. `history` has every state and position that the
+    // fact had (`store/chain/facts/fact-history.ts`).
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -227,14 +227,14 @@ function factTables({ uuid }: Dialect): string[] {
     'create index facts_asked on facts (network_id, entity_id, next_ask_block) where next_ask_block is not null',
     'create index facts_asked_at on facts (network_id, entity_id, asked_at_ms) where next_ask_block is not null',
     'create index facts_by_date on facts (entity_id, created_at_ms, id)',
-    // Most facts are final. A list of these reads the order by date.
+    // Leaves out final facts, which are most facts. A list of final facts reads the order by date.
     `create index facts_by_state on facts (entity_id, state, created_at_ms, id) where state <> 'final'`,
     'create index facts_by_transaction on facts (entity_id, transaction_hash)',
     'create index facts_by_transfer on facts (entity_id, transfer_id) where transfer_id is not null',
     'create index facts_by_agreement on facts (entity_id, agreement_id) where agreement_id is not null',
     // A list of all networks reads the newest payments of each.
     'create index payments_by_network on facts (entity_id, network_id, created_at_ms, id) where is_payment = 1',
-    // A day of payments by the date of their blocks. Not every node states it, and a day has no payments without it.
+    // A day of payments by the date of their blocks. Not every node states that date, and no day has a payment without it.
     'create index payments_by_block_date on facts (entity_id, block_s, id) where is_payment = 1 and block_s is not null',
     'create index payments_by_payer on facts (entity_id, network_id, payer, created_at_ms, id) where is_payment = 1',
     'create index payments_by_payee on facts (entity_id, network_id, payee, created_at_ms, id) where is_payment = 1',
@@ -249,8 +249,8 @@ function factTables({ uuid }: Dialect): string[] {
 
 function factEventTables({ uuid }: Dialect): string[] {
   return [
-    // The events that facts lead to, each once. A row without `event_no` was not accepted yet and still has its body; the
-    // holder of the network accepts these in the order of `no`. In a retraction, `finality` names the event it retracts.
+    // Each event that a fact led to. A row without `event_no` was not accepted yet and still has its body. The holder of the
+    // network accepts such rows in the order of `no`. In a retraction, `finality` names the event it retracts.
     `create table fact_events (
       entity_id text collate "binary" not null,
       fact_id text collate "binary" not null,

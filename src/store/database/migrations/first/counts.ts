@@ -4,8 +4,8 @@ import type { Dialect } from '../../database.ts';
 export function countTables({ uuid, storage }: Dialect): string[] {
   const { updatedInPlace } = storage;
   return [
-    // The row of webhook 0, which no webhook has, is for the whole entity: `stored_bytes`, and `undelivered`, its events
-    // without deliveries.
+    // No webhook has the number 0: its row is for the whole entity. It has `stored_bytes`, and `undelivered` counts the entity's
+    // events without deliveries.
     `create table queue_counts (
       entity_id ${uuid} not null,
       webhook_no bigint not null,
@@ -16,7 +16,8 @@ export function countTables({ uuid, storage }: Dialect): string[] {
       undelivered int not null default 0,
       primary key (entity_id, webhook_no, shard)
     ) ${updatedInPlace}`,
-    // By the time of creation: the entity's in ten minutes, each webhook's in a day. `created` less the rest still waits.
+    // Deliveries by their time of creation, in buckets of ten minutes for the entity and of a day for each webhook. `created`
+    // minus the other counts is the number of waiting deliveries.
     `create table delivery_counts (
       entity_id ${uuid} not null,
       webhook_no bigint not null,
@@ -29,7 +30,7 @@ export function countTables({ uuid, storage }: Dialect): string[] {
       superseded int not null,
       primary key (entity_id, webhook_no, bucket, shard)
     ) ${updatedInPlace}`,
-    // By the time of acceptance, in an hour.
+    // Events by their time of acceptance, in buckets of an hour.
     `create table event_counts (
       entity_id ${uuid} not null,
       network_id bigint not null,
@@ -48,9 +49,9 @@ export function countTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, bucket, shard)
     ) ${updatedInPlace}`,
 
-    // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), of one destination, or of all if it is empty.
-    // `counts` is JSON, with a number for each slot (domain/stats.ts). Processes only add to a row, so that any of them may
-    // write it. The date is before the destination in the key, so that writes are at the end of each interval.
+    // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), for one destination, or for all if `destination` is
+    // empty. `counts` is JSON, with a number for each slot (domain/stats.ts). Processes only add to a row, so that every process
+    // may write it. In the key, `start_s` comes before `destination`, so that all writes of one interval are close together.
     `create table interval_stats (
       entity_id ${uuid} not null,
       seconds int not null,

@@ -30,7 +30,7 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, id)
     ) ${clustered}`,
     'create index deliveries_by_webhook on deliveries (entity_id, webhook_no, id)',
-    // Only deliveries that did not arrive pay for these two.
+    // Two indexes that cost nothing for deliveries that arrived.
     'create index deliveries_not_delivered on deliveries (entity_id, status, id) where status <> 1',
     'create index deliveries_not_delivered_by_webhook on deliveries (entity_id, webhook_no, status, id) where status <> 1',
     // Contains the result of the last attempt, so that counting the results of a redelivery reads no row.
@@ -38,7 +38,7 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
       where redelivery_id is not null`,
     'create index deliveries_of_tests on deliveries (entity_id, id) where test is not null',
 
-    // `response_headers` has names and values by line, of attempts that failed.
+    // `response_headers` has names and values on separate lines, for failed attempts.
     `create table attempts (
       entity_id ${uuid} not null,
       delivery_id ${uuid} not null,

@@ -25,8 +25,8 @@ export function endpointTables({ uuid, storage }: Dialect): string[] {
     'create unique index endpoints_by_url on endpoints (entity_id, post_url, removed_ms)',
     'create index endpoints_removed on endpoints (entity_id, removed_ms) where removed_ms > 0',
 
-    // Apart from `endpoints`, because every acceptance writes here. Retention has removed the numbers below
-    // `first_sequence`. `recent` holds the ids of the last deliveries as 32 hex digits each, `last_sequence` at its end.
+    // A separate table, because every acceptance writes to it. Retention has removed the numbers below `first_sequence`. `recent`
+    // holds the ids of the last deliveries as 32 hex digits each; the id of `last_sequence` comes last.
     `create table endpoint_sequences (
       entity_id ${uuid} not null,
       endpoint_no bigint not null,
@@ -35,8 +35,8 @@ export function endpointTables({ uuid, storage }: Dialect): string[] {
       recent text not null,
       primary key (entity_id, endpoint_no)
     ) ${updatedInPlace}`,
-    // The ids of the deliveries that have this number and the next ones. A row takes over `recent` when that is full, so
-    // that a delivery costs no insertion into an index for its number.
+    // The ids of the delivery with the number `first_sequence` and of the next ones. When `recent` is full, its ids move to a row
+    // of this table, so that no delivery needs an index entry for its number.
     `create table endpoint_numbers (
       entity_id ${uuid} not null,
       endpoint_no bigint not null,
@@ -45,7 +45,7 @@ export function endpointTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, endpoint_no, first_sequence)
     ) ${clustered}`,
 
-    // Sealed, and keyed like the entity's secrets. The row of the headers is a JSON object of all of them.
+    // Tables of secrets name the entity as `signing_secrets` does. `sealed` in `endpoint_headers` is a JSON object with all headers.
     `create table endpoint_secrets (
       entity_id text collate "binary" not null references entities (id),
       endpoint_no bigint not null,
@@ -74,7 +74,8 @@ export function endpointTables({ uuid, storage }: Dialect): string[] {
     )`,
 
     // Endpoints that an alert reported as failing. `webhook_no` is the webhook that has failed longest; `generation` and
-    // `failing_since_ms` are copies of its head: while they are equal, nothing has changed. `next_ms` is the next alert.
+    // `failing_since_ms` are copies from its head: while both equal the head's, nothing has changed. `next_ms` is the time of the
+    // next alert.
     `create table endpoint_alerts (
       entity_id ${uuid} not null,
       endpoint_no bigint not null,

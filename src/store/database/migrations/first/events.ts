@@ -3,12 +3,12 @@ import type { Dialect } from '../../database.ts';
 export function eventTables({ uuid, storage }: Dialect): string[] {
   const { clustered } = storage;
   return [
-    // The event's number is a UUIDv7 whose last 40 bits are zero: the range of the ids of its deliveries. `body` is the
-    // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
-    // `agreement_key` are made of a hash of the ids in the payload (`store/events/subjects.ts`). `superseded_by` and `outdated_by` are numbers of
-    // events. The event in `outdated_by` made this one untrue: a retraction or, for a retraction, the return of the payment.
-    // Paybell does not send an outdated event again. Rounds of a held event up to `retracted_round` are retracted;
-    // it is null before the first retraction, so that it costs nothing.
+    // The event's number is a UUIDv7 whose last 40 bits are zero. The ids of its deliveries differ from it only in these bits.
+    // `body` is the text of the request. Its type is not JSON, because the database might reorder keys or round numbers.
+    // `transfer_key` and `agreement_key` are made of a hash of the ids in the payload (`store/events/subjects.ts`).
+    // `superseded_by` and `outdated_by` are numbers of events. The event in `outdated_by` made this one untrue: a retraction or,
+    // for a retraction, the return of the payment. Paybell does not send an outdated event again. Rounds of a held event up to
+    // `retracted_round` are retracted. The column is null before the first retraction, and then takes no space.
     `create table events (
       entity_id ${uuid} not null,
       no ${uuid} not null,
@@ -32,7 +32,7 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
     // Contains everything that the list filters by, so that a count reads the index alone.
     `create index events_unmatched on events (entity_id, no, event, network_id)
       where deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`,
-    // 128 bits of SHA-256(eventId): apart from the events, so that these can be partitioned by day.
+    // `hash` is 128 bits of SHA-256(eventId). The table is separate from `events`, so that `events` can be partitioned by day.
     `create table event_ids (
       entity_id ${uuid} not null,
       hash ${uuid} not null,
@@ -40,9 +40,9 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, hash)
     ) ${clustered}`,
 
-    // The subject of events, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that makes
-    // others of the subject unnecessary, or null. `is_waited` is 1 if `supersedable` has events of it. The row is the lock
-    // of the subject.
+    // The subject of events, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that supersedes
+    // other events of the subject, or null. `is_waited` is 1 if `supersedable` has events of the subject. The row is the lock of
+    // the subject.
     `create table subjects (
       entity_id ${uuid} not null,
       subject ${uuid} not null,

@@ -4,9 +4,9 @@ import type { Dialect } from '../../database.ts';
 export function listenTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // `seen_ms` is when the session's reader was last there, and `reader` is the newest of its connections. `dropped`
-    // counts the requests that found the session full. The API does not show an `ended` session, whose rows are removed in
-    // steps. `wanted` lists the events that it takes, as JSON.
+    // `seen_ms` is when the session's reader was last connected, and `reader` is its newest connection. `dropped` counts the
+    // requests that found the session full. The API does not show an `ended` session, whose rows are removed in steps. `wanted`
+    // lists the events that the session takes, as JSON.
     `create table listen_sessions (
       entity_id ${uuid} not null,
       id ${uuid} not null,
@@ -20,8 +20,8 @@ export function listenTables({ uuid, storage }: Dialect): string[] {
       wanted text not null,
       primary key (entity_id, id)
     ) ${updatedInPlace}`,
-    // A reader gets a request under a token, until `lease_ms`. The request has `done_at_ms` once it was reported or dropped.
-    // Its row stays for a while, because a later report with the same token must be recognised.
+    // A reader has a request under a token, until `lease_ms`. `done_at_ms` is set once the request was reported or dropped. The
+    // row stays for a while, because a later report with the same token must be recognised.
     `create table listen_requests (
       entity_id ${uuid} not null,
       session_id ${uuid} not null,

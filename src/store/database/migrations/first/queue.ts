@@ -7,14 +7,13 @@ import type { Dialect } from '../../database.ts';
 export function queueTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // `webhook_no` is the creation sequence of the webhook; below zero it stands for the alerts of a network.
-    // Resume raises `generation`: rows of an older one are due at once and start the schedule again.
-    // `blocked` adds up 1 (suspended), 2 (paused) and 4 (deleted); deliveries of a blocked head are not claimed.
-    // `next_due_ms` is a hint: no row of the head can be claimed before it, and it is never more than an hour ahead.
-    // `idle` counts consecutive looks that found nothing. `look_from_ms` is a hint too: claims start at this due time of the
-    // head's generation, until `full_look_ms`, when they look from the start. `write_count` rises with every wake-up, so
-    // that a look that was under way does not postpone the next one.
-    // `ordering` is a copy of the endpoint's, so that acceptances and claims read it with the head.
+    // `webhook_no` is the creation sequence of the webhook; below zero it stands for the alerts of a network. Resume raises
+    // `generation`: rows of an older generation are due at once and start the schedule again. `blocked` adds up 1 (suspended), 2
+    // (paused) and 4 (deleted); deliveries of a blocked head are not claimed. `next_due_ms` is a hint: no row of the head can be
+    // claimed before it, and it is never more than an hour ahead. `idle` counts consecutive claims that found nothing.
+    // `look_from_ms` is also a hint: until `full_look_ms`, claims read the head's generation from this due time on, and then from
+    // the start again. `write_count` rises with every wake-up, so that a claim in progress does not postpone the next one.
+    // `ordering` is a copy of the endpoint's column, so that acceptances and claims read it with the head.
     `create table queue_heads (
       entity_id ${uuid} not null,
       webhook_no bigint not null,
@@ -42,22 +41,20 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_heads_by_webhook on queue_heads (webhook_id)',
     // Written when a webhook begins or ceases to fail, and by no other attempt.
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
-    // Written when a webhook is suspended, paused or resumed. A deleted one leaves it.
+    // Written when a webhook is suspended, paused or resumed. A deleted webhook leaves the index.
     'create index queue_heads_blocked on queue_heads (blocked) where blocked between 1 and 3',
 
-    // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
-    // The lease has no index, so that a claim changes no index either. `lease_s` is its length: a lease with more time left
-    // was taken before the clock was set back.
-    // `generation` is null while the row waits for its turn in the order of its key, which keeps it out of every claim.
-    // `order_key` is a hash of the scope and the subject of the order, and `turn` the place of the row in it. The hashes of
-    // the agreement and the payment are there with the key, so that a key can be made for another scope.
-    // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
-    // claim unsent clears it. `is_shown` is 1 once the feed of the endpoint has shown the delivery before an attempt, and
-    // stays: the return of a claim must not clear it.
-    // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
-    // attempt if the webhook has moved since, or the one that acknowledged the delivery. `recorded` is the status of a
-    // completed delivery that is sent again, and `scheduled_ms` when the schedule continues after a redelivery of a waiting
-    // delivery. `superseded_by` is the number of an event.
+    // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row. The lease
+    // has no index, so that a claim changes no index either. `lease_s` is the length of the lease: if more time is left than
+    // that, the clock was set back after the claim. `generation` is null while the row waits for its turn under its ordering key:
+    // no claim takes it then. `order_key` is a hash of the scope and the subject of the ordering, and `turn` the row's place in
+    // that order. A row with a key also has `agreement_hash` and `payment_hash`, so that a key can be made for another scope.
+    // `may_be_received` is 1 from the first claim on, before the first byte is sent. An instance clears it only if it returns its
+    // claim unsent. `is_shown` is 1 once the endpoint's feed has shown the delivery before an attempt. Nothing clears `is_shown`,
+    // not even the return of a claim. `endpoint_no` is the endpoint that numbered the delivery, and never changes. `sent_to_no`
+    // is the endpoint of the last attempt if the webhook has moved since then, or the endpoint that acknowledged the delivery.
+    // `recorded` is the status of a completed delivery that is sent again, and `scheduled_ms` when the schedule continues after a
+    // redelivery of a waiting delivery. `superseded_by` is the number of an event.
     `create table queue (
       entity_id ${uuid} not null,
       id ${uuid} not null,
@@ -94,12 +91,12 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_due on queue (entity_id, webhook_no, generation, due_ms, id)',
     'create index queue_recorded on queue (entity_id, recorded, id) where recorded is not null',
     'create index queue_by_redelivery on queue (entity_id, redelivery_id) where redelivery_id is not null',
-    // Has the deliveries of payments, and deliveries to ordered endpoints.
+    // Contains only the deliveries of payments, and deliveries to ordered endpoints.
     'create index queue_by_order on queue (entity_id, order_key, turn) where order_key is not null',
-    // Only test requests pay for this one. A bulk redelivery leaves test requests out, and no counter tells them apart.
+    // Contains only test requests. A bulk redelivery leaves them out, and no counter tells them apart.
     'create index queue_of_tests on queue (entity_id, id) where test is not null',
 
-    // An order key, while a delivery of it waits. The row is the lock of the key and has its next turn.
+    // One row for each ordering key with waiting deliveries. The row is the lock of its key, and has the key's next turn.
     `create table order_keys (
       entity_id ${uuid} not null,
       order_key ${uuid} not null,

@@ -58,7 +58,7 @@ export const TENANT_TABLES: readonly string[] = [
   )`,
   'create index audit_by_date on audit (entity_id, created_at, id)',
 
-  // Running processes; each renews its row. `problem` names its workers that keep failing.
+  // One row for each running process, which renews it. `problem` names the workers of the process that keep failing.
   `create table instances (
     id text collate "binary" primary key,
     role text not null,

@@ -1,6 +1,6 @@
 export const WEBHOOK_TABLES: readonly string[] = [
   // `finality` is null for the default of the event kind; rules by amount are JSON. `finality_levels` lists the finalities that
-  // payments can get by it, and `most_confirmations` is the largest number among them. `filter_hash` names a row of
+  // these rules can require, and `most_confirmations` is the largest number among them. `filter_hash` names a row of
   // `payload_filters`.
   `create table webhooks (
     entity_id text collate "binary" not null references entities (id),
@@ -69,7 +69,7 @@ export const WEBHOOK_TABLES: readonly string[] = [
   )`,
   'create index option_changes_by_filter on option_changes (entity_id, filter_hash) where filter_hash is not null',
 
-  // The engine writes this every few seconds, and not with each delivery.
+  // Written every few seconds, and not with each delivery.
   `create table webhook_health (
     entity_id text collate "binary" not null,
     webhook_id text collate "binary" not null,
