@@ -11,7 +11,7 @@ import { countEvents } from './counts/event-counts.ts';
 import { urlKey } from './head-endpoints.ts';
 import { alertHeadNo, changeHeads, type HeadTarget, makeHeads } from './heads.ts';
 
-/** Alerts to the entity's own URL. Each alert is an event with one delivery, in a separate queue for each network. */
+/** Alerts to the entity's own URL. Each alert is an event with one delivery, in a separate queue for each kind and network. */
 
 /** Lists show this in place of a webhook's id. */
 const ALERT_WEBHOOK_ID = 'notice';
@@ -23,8 +23,8 @@ function alertHead(target: AlertTarget): HeadTarget {
 }
 
 /**
- * Runs in the transaction that suspends. The alert is retried like any other delivery. Without a URL, nothing is
- * queued.
+ * Runs in the transaction that suspends the webhook. The alert is retried like any other delivery. If the entity has no alert
+ * URL, nothing is queued.
  */
 export async function queueSuspendedAlert(
   queries: Queries,
@@ -39,7 +39,7 @@ export async function queueSuspendedAlert(
   await queueAlert(queries, dialect, { entityId, networkId, event: SUSPENDED_NOTICE }, about);
 }
 
-/** An event of Paybell's own, to the URL that the entity has set for alerts. */
+/** Queues an alert, which is an event made by Paybell, for the URL that the entity has set for alerts. */
 export async function queueAlert(
   queries: Queries,
   dialect: Dialect,
@@ -52,7 +52,7 @@ export async function queueAlert(
   const eventNo = eventNumbers.next(nowMs);
   const target = alertHead({ entityId, networkId, event, postUrl: alertUrl });
   const endpoints = await makeHeads(queries, dialect, [target], nowMs);
-  // Wakes the head, and brings it back where the alert URL had been removed and set again.
+  // Wakes the head, and restores it if the alert URL was removed and set again.
   await changeHeads(queries, dialect, 'restore', [target], nowMs);
   const body = JSON.stringify({ eventId: `evt_${eventNo}`, event, ...about });
   const entity = entityKey(dialect, entityId);
@@ -81,7 +81,7 @@ export async function queueAlert(
   await countEvents(queries, dialect, [counted], 'completion');
 }
 
-/** Alerts that wait go to the new URL; without one they are cancelled. */
+/** Moves waiting alerts to the new URL, or cancels them if it is null. */
 async function moveAlerts(
   queries: Queries,
   dialect: Dialect,
@@ -108,12 +108,11 @@ export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: str
 }
 
 /**
- * Reads the URL under the entity's lock. The alert is either queued before the URL is removed, and cancelled with the
- * others, or finds no URL. The revision stays, so that caches stay valid.
+ * Reads the URL under the entity's lock. An alert is either queued before the URL is removed, and then cancelled with all waiting
+ * alerts, or it finds no URL. The entity's revision stays the same, so that caches stay valid.
  *
- * A transaction that locks rows of `endpoint_alerts` calls this first, in the order of `setNoticeUrl`. The lock is an
- * update, because a `select … for update` would wait for every transaction that has inserted a row which refers to the
- * entity.
+ * A transaction that locks rows of `endpoint_alerts` calls this first, in the order of `setNoticeUrl`. The lock is an update,
+ * because a `select … for update` would wait for every transaction that has inserted a row which refers to the entity.
  */
 export async function lockNoticeUrl(queries: Queries, entityId: string): Promise<string | null> {
   const row = await queries.get<{ notice_url: string | null }>(
@@ -129,7 +128,7 @@ export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string |
     if (before === noticeUrl) return;
     await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
     await moveAlerts(queries, db.dialect, entityId, noticeUrl);
-    // Alerts about endpoints that already fail go out soon, and not tomorrow.
+    // Alerts about endpoints that already fail become due now, and not tomorrow.
     const entity = entityKey(db.dialect, entityId);
     if (before === null) await queries.run('update endpoint_alerts set next_ms = 0 where entity_id = $1', [entity]);
     await recordChange(queries, entityId, change, {

@@ -8,9 +8,9 @@ import { STATUS_CODES, WITHOUT_ATTEMPT } from './states.ts';
 import { queueTable } from './tables.ts';
 
 /**
- * The deliveries of a deleted webhook count as cancelled from the commit of the deletion on. A task moves them to the
- * completed deliveries, and then watches the queue for a day. An acceptance that read the webhook before its deletion may
- * still add to the queue, and no acceptance takes a day.
+ * The deliveries of a deleted webhook count as cancelled from the commit of the deletion on. A task moves them to the completed
+ * deliveries, and then watches the queue for a day, because an acceptance that read the webhook before its deletion may still add
+ * to the queue. No acceptance takes a day.
  */
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ const LOCKED_MS = 1_000;
 const waitingColumns = queueTable.pick(['id', 'attempts', 'recorded', 'orderKey']);
 type WaitingRow = RowOf<typeof waitingColumns>;
 
-/** Ends early if the queue is wanted again, as the queue of alerts after their URL was set again. */
+/** Ends early if the head was restored. This happens to the head of alerts if the alert URL is set again. */
 export async function cancelStep(tools: StepTools, task: Task): Promise<Progress | 'done'> {
   const { queries, dialect } = tools;
   const { entity } = task;
@@ -72,7 +72,7 @@ async function cancel(
   }
 }
 
-/** The looks become rarer: a minute after the queue was found empty, then after twice the time. */
+/** Checks the queue less and less often: a minute after it was found empty, and then each time after twice as long. */
 function watch({ nowMs }: StepTools, { phase, cursor }: Task): Progress | 'done' {
   const sinceMs = phase === WATCHING ? Number(cursor) : nowMs;
   if (nowMs - sinceMs >= DAY_MS) return 'done';

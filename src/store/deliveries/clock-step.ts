@@ -4,26 +4,29 @@ import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
 import { MAX_BACKOFF_MS, WATCHING } from '../tasks/tasks.ts';
 
 /**
- * Due times and leases are points on the database's clock. If that clock is set back, every delivery would wait that much
- * longer. Each delivery therefore gets at most the time that its schedule allows by the clock as it is now, and each lease
- * at most its own length. Such a lease is shortened and not ended: its instance may still be sending.
+ * Due times and leases are points on the database's clock. If that clock is set back, every delivery would wait longer by the
+ * same time. So no delivery waits for longer than its schedule allows, counted from the present time of the clock, and no lease
+ * lasts longer than its own length. A lease is shortened and not ended, because its instance may still be sending.
  */
 
 /** Milliseconds before each attempt. */
 export type Schedule = readonly number[];
 
 const HEADS_PER_LOOK = 256;
-/** Limit on the entities whose tasks are brought forward. A clock step is rare, and other tasks wait until the clock has caught up. */
+/**
+ * Limit on the entities whose tasks are brought forward. A clock step is rare, and the remaining tasks wait until the clock has
+ * caught up.
+ */
 const ENTITIES_WITH_TASKS = 10_000;
-/** The most that jitter adds to a step. */
+/** Jitter multiplies the wait of a step by this at most. */
 const JITTERED = 1.2;
 
-/** A start does not know whether the clock was set back. After a step, the hints of every head and every task are wrong. */
+/** At a start, it is unknown whether the clock was set back. After a step, the hints of every head and every task are wrong. */
 export type Occasion = 'start' | 'step';
 
 type Head = { readonly entity_id: SqlUuid; readonly webhook_no: SqlInteger };
 
-/** Changes no delivery that is due in time, so that any number of instances may do this at once. Returns how many it changed. */
+/** Changes only deliveries that wait for too long, so any number of instances may call it at once. Returns how many it changed. */
 export async function bringForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<number> {
   let brought = 0;
   await bringTasksForward(db, schedule, occasion);
@@ -42,8 +45,8 @@ export async function bringForward(db: Database, schedule: Schedule, occasion: O
 }
 
 /**
- * Tasks wait by the same clock, and the deliveries that a task makes are due at its `due_ms`. A longer wait than a task or a
- * first attempt can have is left from before a step that no instance saw.
+ * Tasks wait by the same clock, and the deliveries that a task makes are due at its `due_ms`. If one of these times is later than
+ * it can be, the clock was set back and no instance noticed.
  */
 export async function bringTasksForward(db: Database, schedule: Schedule, occasion: Occasion): Promise<void> {
   const nowMs = await readNowMs(db, db.dialect);
@@ -66,7 +69,7 @@ export async function bringTasksForward(db: Database, schedule: Schedule, occasi
   }
 }
 
-/** The latest times that a row of `queue` can have, as SQL, if the clock has always run on. */
+/** The latest times that a row of `queue` can have, as SQL, if the clock was never set back. */
 function latestTimes(schedule: Schedule, now: string): { due: string; lease: string; scheduled: string } {
   const step = longestMs(schedule);
   return {
@@ -77,7 +80,7 @@ function latestTimes(schedule: Schedule, now: string): { due: string; lease: str
   };
 }
 
-/** Whether a row of `queue` waits for longer than it can if the clock has always run on. */
+/** Whether a row of `queue` waits for longer than it can if the clock was never set back. */
 export function waitsTooLongSql(schedule: Schedule, now: string): string {
   const latest = latestTimes(schedule, now);
   const isScheduledLate = `(scheduled_ms is not null and scheduled_ms > ${latest.scheduled})`;
@@ -118,7 +121,7 @@ export async function bringHeadForward(
   }
 }
 
-/** The longest that the schedule lets a delivery wait. A receiver that may have asked for more time keeps it. */
+/** The longest wait that the schedule allows, as SQL. After a 429 or a 503, the receiver may have asked for more time, and gets it. */
 function longestMs(schedule: readonly number[]): string {
   const steps = schedule.map((stepMs, step) => `when ${step} then ${Math.ceil(stepMs * JITTERED)}`);
   const longest = Math.max(0, ...schedule.map((stepMs) => Math.ceil(stepMs * JITTERED)));

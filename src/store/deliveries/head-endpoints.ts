@@ -32,7 +32,7 @@ const endpointColumns = new Columns({
   rateLimit: nullable(integer('e.rate_limit')),
 });
 
-/** The endpoints of these URLs, made where they are new. */
+/** Returns the endpoints of these URLs, and makes the missing ones. */
 export async function ensureEndpoints(
   queries: Queries,
   dialect: Dialect,

@@ -4,7 +4,7 @@ import { byHeadKey, type HeadKey, nameOfHead } from './heads.ts';
 
 /** Locks on heads, so that the order keys of deliveries fit the endpoint and the ordering of their webhook at the commit. */
 
-/** A head was changed after a transaction had read it: the transaction has to be repeated. */
+/** A head has changed since the transaction read it, so the transaction must be repeated. */
 export class HeadChangedError extends Error {
   override readonly name = 'HeadChangedError';
 
@@ -15,7 +15,7 @@ export class HeadChangedError extends Error {
 
 const MOST_ATTEMPTS = 5;
 
-/** Repeats a transaction that met a change of a head. If every attempt meets another change, the caller has to retry. */
+/** Repeats a transaction that failed with `HeadChangedError`. After the last attempt, the error asks the caller to retry later. */
 export async function repeatIfHeadChanged<Value>(work: () => Promise<Value>): Promise<Value> {
   for (let attempts = 1; ; attempts++) {
     try {
@@ -34,14 +34,17 @@ const scopeColumns = new Columns({
   ordering: integer('h.ordering'),
 });
 
-/** Locks the heads in the order in which every statement locks them. Returns what decides the order keys of deliveries. */
+/**
+ * Locks the heads in the order in which every statement locks them. Returns the endpoint and the ordering of each head, which
+ * decide the order keys of its deliveries.
+ */
 export async function lockHeads(
   queries: Queries,
   dialect: Dialect,
   heads: readonly HeadKey[],
 ): Promise<Map<string, { readonly endpointNo: number; readonly isOrdered: boolean }>> {
   const found = new Map<string, { endpointNo: number; isOrdered: boolean }>();
-  // SQLite has one writer, so that nothing has changed since the heads were read.
+  // SQLite has one writer, so the heads have not changed since they were read.
   if (dialect.lockRow === '') return found;
   const sorted = [...new Map(heads.map((head) => [nameOfHead(head), head])).values()].sort(byHeadKey);
   for (const chunk of byEntity(dialect, sorted).flatMap((some) => [...chunks(some)])) {
@@ -64,7 +67,7 @@ export async function lockHeads(
 
 type ScopedHead = HeadKey & { readonly endpointNo: number; readonly isOrdered: boolean };
 
-/** Locks heads up to the commit, and fails if one of `scoped` has another endpoint or ordering than a key was made for. */
+/** Locks heads until the commit. Fails if a head of `scoped` now has another endpoint or ordering than its order key was made for. */
 export async function requireUnchangedHeads(
   queries: Queries,
   dialect: Dialect,

@@ -6,13 +6,13 @@ import { type EndpointOfHead, ensureEndpoints, NO_ENDPOINT, urlKey } from './hea
 import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
- * The head of a webhook's queue: one row that says where its deliveries go and whether they may. Suspend, resume, pause
- * and delete change this row and nothing else, however long the queue is. A move also rewrites ordered deliveries
- * (`order/rekey.ts`). The later of two changes wins. A head is made by the first event or the first change that needs it.
- * All of these run in the transaction that changes the webhook itself, under the entity's lock.
+ * The head of a webhook's queue: one row that says where the webhook's deliveries go and whether they may be sent. Suspend,
+ * resume, pause and delete change this row and nothing else, however long the queue is. A move also rewrites ordered deliveries
+ * (`order/rekey.ts`). The later of two changes wins. A head is made by the first event or the first change that needs it. All
+ * these changes run in the transaction that changes the webhook itself, under the entity's lock.
  */
 
-/** Why the deliveries of a head wait; they add up. */
+/** Why the deliveries of a head wait. Several reasons are added up. */
 export const BLOCKED = { suspended: 1, paused: 2, deleted: 4 } as const;
 
 /** A head's copy of its webhook's data. */
@@ -35,7 +35,10 @@ export function byHeadKey(a: HeadKey, b: HeadKey): number {
   return a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1;
 }
 
-/** The first number of each kind of alert. Followed networks have ids below this distance. */
+/**
+ * The head number of each kind of alert, from which the id of the network is subtracted. The ids of followed networks are smaller
+ * than the distance between two kinds.
+ */
 const ALERTS_FROM: Readonly<Record<string, number>> = {
   'webhook.suspended': -1,
   'chain.halted': -(2 ** 52),
@@ -47,7 +50,7 @@ const ALERTS_FROM: Readonly<Record<string, number>> = {
   'endpoint.recovered': -(2 ** 52) - 2 ** 51 - 2 ** 50 - 1,
 };
 
-/** Alerts of one kind and network have one queue, as a webhook has. No webhook has a number below 1. */
+/** The number of the queue for alerts of one kind and network. It is below zero, and the numbers of webhooks begin with 1. */
 export function alertHeadNo(networkId: number, kind = 'webhook.suspended'): number {
   const from = ALERTS_FROM[kind];
   if (from === undefined) throw new RangeError(`no alert is called ${kind}`);
@@ -63,7 +66,7 @@ const headsText = (change: string) =>
       values ${valuesList(rows, 11)} on conflict (entity_id, webhook_no) do ${change}`,
   );
 
-/** Makes the next look start at the first row, for changes after which rows may be due before the mark of the head. */
+/** Makes the next claim read the head from its first row, for changes after which rows before `look_from_ms` may be due. */
 const LOOK_FROM_START = 'full_look_ms = 0, write_count = queue_heads.write_count + 1, idle = 0';
 
 /**
@@ -80,12 +83,12 @@ const TEXTS = {
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
     generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START},
     failing_since_ms = null`),
-  // The failures belong to the previous URL.
+  // Clears `failing_since_ms`, because the failures belong to the previous URL.
   move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, failing_since_ms = null,
     ${COPY_SETTINGS}`),
   configure: headsText(`update set ${COPY_SETTINGS}`),
   remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted}`),
-  // A deleted head that is wanted again: the alerts of an entity whose alert URL is set once more.
+  // Restores a deleted head: the head of alerts, if the entity sets its alert URL again.
   restore: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.deleted},
     endpoint_no = excluded.endpoint_no, destination = excluded.destination, post_url = excluded.post_url,
     next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START}`),
@@ -104,7 +107,7 @@ export function makeHeads(
   return insertHeads(queries, dialect, TEXTS.make, heads, nowMs);
 }
 
-/** Makes the heads that are missing and changes those that are there, in one order everywhere. */
+/** Makes the missing heads and changes the existing ones, together with the heads of their retractions. All callers use one order. */
 export async function changeHeads(
   queries: Queries,
   dialect: Dialect,
@@ -154,8 +157,8 @@ async function insertHeads(
 }
 
 /**
- * Starts the tasks that cancel deliveries. Called before the heads are changed, because a step locks its task before
- * them. Even a new head gets a task: an acceptance may add deliveries to it.
+ * Starts the tasks that cancel deliveries. Called before the heads are changed, because a step of such a task locks the task
+ * before the head. Even a new head gets a task: an acceptance may add deliveries to it.
  */
 async function startCancels(queries: Queries, dialect: Dialect, heads: readonly HeadKey[]): Promise<void> {
   const tasks = heads.map(({ entityId, webhookNo }) => {
@@ -164,23 +167,21 @@ async function startCancels(queries: Queries, dialect: Dialect, heads: readonly 
   await restartTasks(queries, dialect, tasks);
 }
 
-/** Alerts go out whatever the settings of an endpoint with the same URL say. */
+/** Alerts ignore the settings of an endpoint with the same URL. */
 function isAlertHead({ webhookNo }: HeadKey): boolean {
   return webhookNo < 0;
 }
 
 /**
- * When a head must be looked at again. The next look must find a waiting delivery, even a look that is under way in
- * another transaction and cannot see it yet. That look raises the hint only if nothing has written it since, so a
- * waiting delivery always writes it. If this process dispatches the delivery, its lease leads to it, and the hint
- * usually stays unwritten.
+ * When a claim must read a head again. A claim in another transaction may be about to postpone the head, and cannot see a new
+ * delivery yet. It postpones the head only if nothing has written the head since, so a waiting delivery always writes it. A
+ * delivery that this process dispatches needs a claim only after its lease, and usually leaves the head unwritten.
  */
 export type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
 
 /**
- * Updates heads by key and not by `rowsOf`, which skips a row that another transaction is changing. A lost wake-up
- * would leave its deliveries to the auditor. The primary key is the only index with these columns, so the plan is
- * certain.
+ * Updates heads by key and not by `rowsOf`, which skips a row that another transaction is changing. After a lost wake-up, only
+ * the auditor would find the deliveries. The primary key is the only index with these columns, so the plan is certain.
  */
 const wakeText = (dialect: Dialect) =>
   textByRows(
@@ -197,7 +198,7 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
   const text = wakeTexts.get(dialect) ?? wakeText(dialect);
   wakeTexts.set(dialect, text);
   const merged = new Map<string, Wake>();
-  // Most wakes of a transaction are of few heads, and many in a row.
+  // Wakes of one head often follow each other, so the last head is remembered.
   let last: Wake | undefined;
   for (const wake of wakes) {
     if (last === undefined || last.webhookNo !== wake.webhookNo || last.entityId !== wake.entityId) {
@@ -239,8 +240,8 @@ const markText = (dialect: Dialect) =>
 const markTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 /**
- * Marks since when a webhook has had only failures. Each head is written at most once, and only if the mark changes. An attempt
- * at a URL from which the webhook has moved since says nothing about the new one.
+ * Stores since when a webhook has had only failures, or null after a success. Each head is written at most once, and only if this
+ * changes. An attempt at a URL from which the webhook has moved changes nothing.
  */
 export async function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
   const { dialect } = db;

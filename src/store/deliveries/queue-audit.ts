@@ -24,7 +24,7 @@ export type Audited = {
   readonly hidden: number;
   /** Deliveries that got their turn because no delivery of their key had it. */
   readonly parked: number;
-  /** Deliveries that waited by a clock that was set back since. */
+  /** Deliveries whose times are from before the clock was set back. */
   readonly late: number;
   /** Where the next page starts; null after the last row. */
   readonly next: AuditCursor | null;
@@ -47,8 +47,9 @@ type Names = { readonly queue: string; readonly heads: string };
 type From = { readonly entity: string; readonly id: string; readonly now: string; readonly schedule: Schedule };
 
 /**
- * One row for the end of the page, one for each head with hidden or late deliveries and one for each key without a turn. Only
- * the earliest row of a head and generation is compared with the hints: if they exclude any row, they exclude this one.
+ * One row for the end of the page, one for each head with hidden or late deliveries and one for each order key in which no
+ * delivery has the turn. Only the earliest row of a head and generation is compared with the hints: if the hints exclude any row,
+ * they exclude the earliest.
  */
 function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, now, schedule }: From): string {
   const nothing = `cast(null as ${dialect.uuid})`;
@@ -56,7 +57,7 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
   const head = dialect.isDistributed
     ? `join ${heads} h on h.entity_id = w.entity_id and h.webhook_no = w.webhook_no`
     : dialect.lookUp('cross join', heads, 'h', key);
-  // The row of an older generation is due since the last resume, which is not stored. A hint may be a minute ahead then.
+  // A row of an older generation has been due since the last resume, whose time is not stored. Its hint may be a minute ahead.
   const isDue = `(w.generation < h.generation or w.due_ms <= ${now} - ${OVERDUE_MS})`;
   const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
   const isBefore = `not ${isFullLookSql(now)} and (w.generation, w.due_ms) < (h.generation, h.look_from_ms)`;
@@ -97,7 +98,7 @@ export async function auditPage(db: Database, schedule: Schedule, after: AuditCu
       late += await bringHeadForward(db, { entity_id: entity, webhook_no: no }, schedule, 'start');
     }
   }
-  // On Citus, each shard has a page. The next one starts where the first full page ends, so that none skips a row.
+  // On Citus, each shard returns a page. The next pages start at the first end of a full page, so that no shard skips a row.
   const ends = found.flatMap(({ kind, entity, id, rows }) =>
     kind === 'end' && id !== null && rows === dialect.limits.audited
       ? [{ entity: dialect.hexOf(entity), id: dialect.hexOf(id) }]

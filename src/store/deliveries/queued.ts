@@ -10,7 +10,7 @@ import type { Place, Promotion } from './order/order-keys.ts';
 
 /** Deliveries as they enter the queue. */
 
-/** The head of a webhook, as far as its new deliveries depend on it. */
+/** The part of a webhook's head on which its new deliveries depend. */
 type QueueOfWebhook = {
   readonly webhookNo: number;
   readonly endpointNo: number;
@@ -18,7 +18,7 @@ type QueueOfWebhook = {
   readonly generation: number;
 };
 
-/** A row of `queue` before anything has happened to it. */
+/** A new row of `queue`. */
 export type QueuedDelivery = {
   entityId: string;
   hex: string;
@@ -104,7 +104,7 @@ export async function insertDeliveries(
     const atMs = Math.max(dueMs, leaseMs);
     wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }
-  // The key of an agreement depends on the endpoint, which a webhook may have left since it was read.
+  // The order key of an agreement depends on the endpoint, from which the webhook may have moved since it was read.
   const scoped = rows.filter(({ place }) => place !== null && place.agreement !== null);
   await requireUnchangedHeads(
     queries,

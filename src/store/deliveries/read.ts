@@ -22,7 +22,7 @@ import { type DeliveryRow, eventNoOf, queueColumns, recordColumns, toDeliveries 
 import { resolveScope, type Scope } from './list/scope.ts';
 import { readWaits } from './waits/read.ts';
 
-/** Reading where deliveries stand: lists with exact totals, and one delivery with its attempts. */
+/** Reads deliveries: lists with exact totals, and one delivery with its attempts. */
 
 export function listDeliveries(db: Database, entityId: string, query: DeliveryListQuery): Promise<DeliveryList> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {
@@ -70,7 +70,7 @@ export function countStatuses(
   });
 }
 
-/** The record of a delivery with one attempt carries it. */
+/** The row of a completed delivery with one attempt also has that attempt. */
 const recordedColumns = new Columns({
   ...recordColumns.shape,
   startedAtMs: nullable(integer('d.started_at_ms')),

@@ -9,7 +9,10 @@ import type { StoredDelivery } from './read.ts';
 
 const endpointColumns = new Columns({ no: integer('no') });
 
-/** Adds the headers of each request, which are derived: from the delivery, its attempts, and the endpoints as they are now. */
+/**
+ * Adds the headers of each request. They are not stored, but derived from the delivery, its attempts, and its endpoints as they
+ * are now.
+ */
 export async function withRequestHeaders(
   db: Database,
   box: SecretBox,

@@ -23,7 +23,7 @@ const headColumns = new Columns({ entity: uuid('entity_id'), webhookNo: integer(
 
 type Target = { readonly entityId: string; readonly webhookNo: number; readonly event: string };
 
-/** The heads of retractions to these webhooks; most have none. */
+/** The heads of retractions to these webhooks; most webhooks have none. */
 export async function findRetractionHeads<Head extends Target>(
   queries: Queries,
   dialect: Dialect,

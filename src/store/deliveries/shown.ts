@@ -23,7 +23,7 @@ export async function readUnmarked(
   return rows.map(({ id }) => id);
 }
 
-/** A delivery that was attempted or retracted since it was read stays as it is. */
+/** Marks deliveries as shown, except deliveries that were attempted or retracted since they were read. */
 export async function markShown(db: Database, entityId: string, ids: readonly SqlUuid[]): Promise<void> {
   const { dialect } = db;
   const entity = entityKey(dialect, entityId);

@@ -51,7 +51,7 @@ export async function readHeads(
     );
     heads.push(...found);
   }
-  // Rows are written in one order everywhere.
+  // Every statement writes heads in this order, so that two transactions never wait for each other.
   const keyOf = ({ entity }: Head) => dialect.hexOf(entity);
   return heads.sort((one, other) =>
     keyOf(one) === keyOf(other) ? one.webhookNo - other.webhookNo : keyOf(one) < keyOf(other) ? -1 : 1,
@@ -64,16 +64,19 @@ export function ownerOf(dialect: Dialect, destinations: readonly DestinationKey[
   return !dialect.isDistributed || first === undefined ? [] : [entityKey(dialect, entityOfDestination(first))];
 }
 
-/** A hint hides a row for no longer than this: then a look reads the head from its start. */
+/** Claims read a head from its start this often. A wrong hint hides a row for no longer. */
 export const FULL_LOOK_MS = 300_000;
-/** A mark stays this far in the past, because an acceptance may still commit rows that were due before it. */
+/**
+ * The mark of a head is its `look_from_ms`. It stays this far in the past, because an acceptance may still commit rows with an
+ * earlier due time.
+ */
 export const UNCOMMITTED_MS = 10_000;
 
 type Marks = Pick<Head, 'generation' | 'lookFromMs' | 'fullLookMs'>;
 
 /**
- * Whether a look must read the head from its start: when the time has come, and after the clock was set back. In that
- * case the mark, or the time of the next full look, is too far in the future.
+ * Whether a claim must read the head from its start: if a full look is due, or if the clock was set back. After such a step, the
+ * mark or the time of the next full look is too far in the future.
  */
 export function isFullLook({ lookFromMs, fullLookMs }: Omit<Marks, 'generation'>, nowMs: number): boolean {
   return fullLookMs <= nowMs || fullLookMs > nowMs + FULL_LOOK_MS || lookFromMs > nowMs - UNCOMMITTED_MS;
@@ -83,9 +86,7 @@ export function isFullLook({ lookFromMs, fullLookMs }: Omit<Marks, 'generation'>
 export const isFullLookSql = (now: string) =>
   `(h.full_look_ms <= ${now} or h.full_look_ms > ${now} + ${FULL_LOOK_MS} or h.look_from_ms > ${now} - ${UNCOMMITTED_MS})`;
 
-/**
- * The position at which a look at the head begins. Rows of older generations come before rows of its own generation.
- */
+/** The position at which a look at the head begins. Rows of older generations come before rows of the head's own generation. */
 export function startOfLook(head: Marks, nowMs: number): { generation: number; dueMs: number } {
   return isFullLook(head, nowMs)
     ? { generation: 0, dueMs: 0 }

@@ -38,11 +38,14 @@ export type ClaimResult = {
   mayHaveMore: DestinationKey[];
 };
 
-/** Claims for all picks in one transaction and, on PostgreSQL, one statement. With a database 10 ms away, one for each is too slow. */
+/**
+ * Claims for all picks in one transaction and, on PostgreSQL, one statement. With a database 10 ms away, one statement for each
+ * pick would be too slow.
+ */
 export async function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
   if (!db.dialect.isDistributed) return claimIn(db, picks, leaseMs);
   const owned = picks.map((pick) => ({ ...pick, entityId: entityOfDestination(pick.destination) }));
-  // A scan finds the deliveries on a worker that is down, once the worker is back.
+  // If a worker of Citus is down, a later scan finds its deliveries once it is back.
   const settled = await Promise.allSettled(byEntity(db.dialect, owned).map((some) => claimIn(db, some, leaseMs)));
   const parts = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
   const failed = settled.find((one) => one.status === 'rejected');
@@ -115,7 +118,7 @@ async function claimTogether(
     const [now, until] = [parameters.bind(nowMs), parameters.bind(nowMs + leaseMs)];
     const ended = parameters.bind(dialect.leaseClock.endedBy(nowMs));
     const list = valuesList(chunk.length, 2, parameters.values.length, ['text', 'bigint']);
-    // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
+    // `due` is materialized, because PostgreSQL might otherwise run the inner select once for each row and exceed the limit.
     const rows = await togetherColumns.all(
       queries,
       `with picks (destination, most) as (values ${list}),
@@ -142,8 +145,8 @@ const claimText = textByRows(
 );
 
 /**
- * SQLite has no lateral join, and in the same process a statement costs a few microseconds. Its `returning` knows the new
- * values alone, so the rows are read first; no other writer comes between.
+ * Claims head by head on SQLite, which has no lateral join and runs a statement within microseconds. Its `returning` has only the
+ * new values, so the rows are read first. No other writer can change them in between.
  */
 async function claimEach(
   queries: Queries,

@@ -5,7 +5,7 @@ import type { DestinationKey } from '../../../domain/post-url.ts';
 export type Claimed = {
   entityId: string;
   deliveryId: string;
-  /** Counts the claims. A failure is recorded only under the newest one. */
+  /** Counts the claims. A failure is recorded only under the newest token. */
   token: number;
   destination: DestinationKey;
   eventId: string;
@@ -16,9 +16,9 @@ export type Claimed = {
   endpointNo: number;
   /** Null for alerts, test requests, and deliveries from before there were numbers. */
   sequence: number | null;
-  /** The endpoint that has given the number: another one than `endpointNo` where the webhook was moved since. */
+  /** The endpoint that numbered the delivery. It differs from `endpointNo` if the webhook has moved since then. */
   sequenceEndpointNo: number;
-  /** The digits of its order key (`order/order-keys.ts`); null without one. */
+  /** The digits of the delivery's order key (`order/order-keys.ts`); null without a key. */
   orderKey: string | null;
   postUrl: string;
   kind: AttemptKind;
@@ -36,7 +36,7 @@ export type Claimed = {
   body: string | null;
   /** The trace of the event (`domain/trace-context.ts`). */
   trace: string | null;
-  /** The entity's revision. A new one means that its signing secrets may have changed. */
+  /** The entity's revision. A new revision means that the entity's signing secrets may have changed. */
   revision: number;
   /** By the database's clock. */
   createdAtMs: number;
@@ -47,13 +47,13 @@ export type Claimed = {
 };
 
 /**
- * Sends deliveries of this process as soon as they are committed: they are stored as claimed, so that no claim has to
- * find them and read back what was just written. Whatever it has no room for waits in the store.
+ * Sends deliveries of this process as soon as they are committed. They are stored as claimed, so that no claim has to find them
+ * and read them again. Deliveries that get no slot wait in the store.
  */
 export interface DirectDispatch {
   /** How long a dispatched delivery stays with this process; after that any instance may claim it. */
   readonly leaseMs: number;
-  /** How many are committed and wait here for the end of another request to their destination. */
+  /** How many committed deliveries wait in this process for a slot of their destination. */
   readonly queued: number;
   /** Takes up to `wanted` slots of the destination and returns how many it got. */
   reserve(destination: DestinationKey, wanted: number): number;

@@ -14,7 +14,7 @@ export const FIRST_HEAD: HeadCursor = {
 
 export type Look = {
   due: DueHead[];
-  /** The time until the first head is due that is not due yet; null if there is none. */
+  /** The time until the next head becomes due; null if there is none. */
   nextInMs: number | null;
 };
 
@@ -26,7 +26,7 @@ const dueColumns = new Columns({
   nowMs: integer(),
 });
 
-/** Heads whose time has come, a window at a time. Only these are read, however many webhooks have something waiting. */
+/** Finds the due heads after the cursor, at most `most`. Reads only due heads, however many webhooks have waiting deliveries. */
 export async function findDueHeads(db: Database, after: HeadCursor, most: number): Promise<Look> {
   const { nowMs, bindUuid, hexOf } = db.dialect;
   const text = (table: string, [dueMs, entity, webhookNo, limit]: readonly string[]) =>

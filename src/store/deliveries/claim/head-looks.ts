@@ -3,20 +3,20 @@ import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../.
 import { FULL_LOOK_MS, type Head, isFullLook, startOfLook, UNCOMMITTED_MS } from './claim-heads.ts';
 import type { ClaimedRow } from './load-claimed.ts';
 
-/** When to look at a head again, from which all that is due was claimed. */
+/** Decides when a head is looked at again after all its due deliveries were claimed. */
 
-/** How long a head that has nothing waiting is left alone: longer each time, so that idle webhooks cost nothing. */
+/** How long claims leave a head without waiting deliveries alone: longer each time, so that idle webhooks cost nothing. */
 const IDLE_MS = [5_000, 30_000, 300_000, 3_600_000] as const;
 const LONGEST_IDLE_MS = 3_600_000;
-/** Rows looked at to find out when the next one can be claimed. */
+/** Rows that a look reads to find out when the next row can be claimed. */
 const ROWS_PER_LOOK = 64;
 
 /** How far a claim may be ahead of its head's mark, in due times, before the mark is moved. */
 const MARK_LAG_MS = 5_000;
 
 /**
- * Heads to be looked at although more is due, to move their mark. While a long backlog is sent, every claim walks from
- * the mark over what was sent since, and with an open snapshot PostgreSQL reads each of these entries again and again.
+ * Heads that have more due rows, but whose mark must move. While a long backlog is sent, every claim walks from the mark over the
+ * rows that were sent since the mark moved. With an open snapshot, PostgreSQL reads each of these entries again and again.
  */
 export function headsPastMark(
   { hexOf }: Dialect,
@@ -48,9 +48,9 @@ const lookColumns = new Columns({
 });
 
 /**
- * Postpones heads whose due rows were all claimed until their next row can be claimed. The hint may be too early, never
- * too late: if many rows have a lease, it is the due time of the last row read. For a head that is `ahead` of its mark,
- * the first row is enough: the mark moves there, and more rows are due anyway.
+ * Postpones heads whose due rows were all claimed until their next row can be claimed. The hint may be too early, never too late:
+ * if many rows have a lease, the hint is the due time of the last row read. For a head in `ahead`, which has more due rows, only
+ * the first row is read: the mark moves there.
  */
 export async function postponeHeads(
   queries: Queries,
@@ -60,7 +60,7 @@ export async function postponeHeads(
   nowMs: number,
 ): Promise<void> {
   const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
-  // A head that an acceptance has locked is due at once after it, so that there is nothing to wait for.
+  // Skips a head that an acceptance has locked, because the acceptance makes the head due at once.
   const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no'], 'skip locked');
   for (const chunk of chunks(due)) {
     const [exhausted, unfinished] = [chunk.filter((head) => !ahead.has(head)), chunk.filter((head) => ahead.has(head))];
@@ -83,7 +83,7 @@ export async function postponeHeads(
   }
 }
 
-/** The first rows of each head, up to `most`; nothing for a head that has none. */
+/** Summarises the first rows of each head, up to `most`. A head without rows has no entry. */
 async function lookAt(
   queries: Queries,
   dialect: Dialect,
@@ -126,9 +126,9 @@ async function lookAt(
 
 /** Summary of a head's first rows, up to the limit of the look. */
 export type LookResult = {
-  /** Whether there may be more. */
+  /** Whether the head may have more rows. */
   readonly isCut: boolean;
-  /** When the first of them can be claimed. */
+  /** The earliest time at which one of these rows can be claimed. */
   readonly firstMs: number;
   readonly firstDueMs: number;
   readonly lastDueMs: number;
@@ -146,7 +146,8 @@ type NextLook = Pick<Head, 'nextDueMs' | 'idle' | 'lookFromMs' | 'fullLookMs'>;
 export function nextLook(head: Looked, found: LookResult | null, nowMs: number): NextLook {
   const isFull = isFullLook(head, nowMs);
   const settledMs = nowMs - UNCOMMITTED_MS;
-  // After a change that asked for a full look, an acceptance under way may still commit a row before the mark.
+  // After a change that asked for a full look, an acceptance under way may still commit a row before the mark, so the next full
+  // look comes sooner.
   const fullLookMs = isFull ? nowMs + (head.fullLookMs === 0 ? UNCOMMITTED_MS : FULL_LOOK_MS) : head.fullLookMs;
   if (found === null) {
     const idleMs = nowMs + (IDLE_MS[head.idle] ?? LONGEST_IDLE_MS);

@@ -5,12 +5,15 @@ import type { Claimed } from './claimed.ts';
 
 /** Ends leases early. */
 
-/** The length of a lease as its row has it. */
+/** The length of a lease in seconds, as `lease_s` stores it. */
 export function leaseSeconds(leaseMs: number): number {
   return Math.ceil(leaseMs / 1_000);
 }
 
-/** Returns unsent claims that are still ours: they are due at once, and were not received by this claim. */
+/**
+ * Returns claims that were not sent and that no other instance has taken over. Their deliveries are due at once, and
+ * `may_be_received` gets its value from before the claim.
+ */
 export async function returnClaims(queries: Queries, dialect: Dialect, claimed: readonly Claimed[]): Promise<void> {
   const { from, where } = dialect.rowsOf('queue', 'ours', ['entity_id', 'id']);
   const types = [dialect.uuid, dialect.uuid, 'bigint', 'smallint'];

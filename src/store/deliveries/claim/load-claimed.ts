@@ -49,7 +49,7 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** A row with its head, the digits of its id, and its event's number and name in a map. */
+/** A row with its head, the digits of its id, the number of its event, and the event's key in maps. */
 type Found = {
   readonly row: ClaimedRow;
   readonly head: Head;
@@ -108,7 +108,7 @@ export async function loadClaimed(
       status: statusBefore(row),
       attempts: row.attempts,
       mayBeReceived: row.mayBeReceived === 1,
-      // After a resume the schedule starts again: the time that it was held says nothing about the receiver now.
+      // After a resume the schedule starts again, because earlier failures say nothing about the receiver now.
       steps: isReleased ? 0 : row.steps,
       generation: head.generation,
       failingSinceMs: head.failingSinceMs,

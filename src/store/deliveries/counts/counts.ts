@@ -8,17 +8,20 @@ import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts
  * its own shard of a row: on PostgreSQL two writers of one row would wait for each other's commit.
  */
 
-/** Stands for all webhooks of the entity in `delivery_counts`, and in `queue_counts` for what the entity stores. */
+/**
+ * The webhook number of the rows for a whole entity: for all its deliveries in `delivery_counts`, and for its stored bytes in
+ * `queue_counts`.
+ */
 export const WHOLE_ENTITY = 0;
 
-/** How much time one row of `delivery_counts` sums up: of a whole entity, and of one webhook. */
+/** The time span of one row of `delivery_counts`: for a whole entity, and for one webhook. */
 export const ENTITY_BUCKET_MS = 600_000;
 export const WEBHOOK_BUCKET_MS = 86_400_000;
 
 const SHARDS = 16;
 const ownShard = Math.floor(Math.random() * (SHARDS / 2)) * 2;
 
-/** Acceptance and completion run side by side in one process, so each has a shard. SQLite has one writer. */
+/** Acceptance and completion run concurrently in one process, so each has its own shard. SQLite has one writer and needs one shard. */
 export type CountsWriter = 'acceptance' | 'completion';
 
 export function shardOf({ uuid }: Dialect, writer: CountsWriter): number {
@@ -57,7 +60,7 @@ type DeliveryRow = { readonly entity: SqlUuid; readonly webhookNo: number; reado
 /** The changes of one queue, of a webhook or of the whole entity. */
 type ChangedQueue = {
   readonly row: QueueRow;
-  /** By bucket, and the row that was changed last: most deliveries of a transaction are of one moment. */
+  /** Rows by bucket. `last` is the row that was changed last, because most deliveries of a transaction belong to one bucket. */
   readonly deliveries: Map<number, DeliveryRow>;
   last: DeliveryRow | null;
 };
@@ -70,9 +73,7 @@ type ChangedEntity = {
   readonly whole: ChangedQueue;
 };
 
-/**
- * Collects the changes of a transaction and writes them in a few statements, each row once and in one order everywhere.
- */
+/** Collects the changes of a transaction and writes them in a few statements, each row once and always in the same order. */
 export class CountChanges {
   readonly #entities = new Map<string, ChangedEntity>();
   #last: ChangedEntity | null = null;
@@ -114,27 +115,27 @@ export class CountChanges {
     for (const row of rows) for (const name of CHANGED) row[name] += change[name] ?? 0;
   }
 
-  /** A delivery that waited has ended; `attempts` is how many it had before. */
+  /** Counts a waiting delivery as completed. `attempts` is the number of its earlier attempts. */
   completed({ entityId, deliveryId, webhookNo, attempts }: Counted & { attempts: number }, status: Completed): void {
     const entity = entityKey(this.dialect, entityId);
     this.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
     this.deliveries(entity, webhookNo, hexIn(deliveryId), { [status]: 1 });
   }
 
-  /** The response in the row of a delivery. Responses in `attempts` are counted when they are inserted. */
+  /** Counts the response in the row of a delivery. Responses in `attempts` are counted when they are inserted. */
   response({ entityId }: Counted, outcome: Outcome): void {
     if (outcome.kind !== 'response') return;
     this.stored(entityKey(this.dialect, entityId), Buffer.byteLength(outcome.body ?? ''));
   }
 
-  /** A delivery that had ended before was sent again. */
+  /** Counts a completed delivery that was sent again, if its status has changed. */
   completedAgain({ entityId, deliveryId, webhookNo }: Counted, before: Completed, status: Completed): void {
     if (before === status) return;
     const change = { [before]: -1, [status]: 1 };
     this.deliveries(entityKey(this.dialect, entityId), webhookNo, hexIn(deliveryId), change);
   }
 
-  /** Most changes of a transaction are of one entity, and many in a row. */
+  /** Changes of one entity often follow each other, so the last entity is remembered. */
   #entityOf(entity: SqlUuid): ChangedEntity {
     if (this.#last?.entity === entity) return this.#last;
     const hex = this.dialect.hexOf(entity);
@@ -208,7 +209,7 @@ function rowOf(queue: ChangedQueue, bucket: number): DeliveryRow {
   return row;
 }
 
-/** Two transactions that take rows in different orders could wait for each other for ever. */
+/** Sorts rows by key. Two transactions that lock rows in different orders could wait for each other for ever. */
 export function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }

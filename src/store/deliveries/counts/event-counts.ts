@@ -4,7 +4,7 @@ import { type CountsWriter, inOrder, shardOf } from './counts.ts';
 
 /** The counters behind the totals of events, kept in the transaction that accepts or removes events. */
 
-/** How much time one row of `event_counts` sums up, and one of `event_day_counts`. */
+/** The time span of one row of `event_counts`, and of one row of `event_day_counts`. */
 export const EVENT_BUCKET_MS = 3_600_000;
 export const EVENT_DAY_MS = 86_400_000;
 
@@ -24,7 +24,7 @@ const eventDayCountsText = textByRows(
 
 type HourCount = { entity: SqlUuid; networkId: number; event: string; hour: number; events: number };
 
-/** Adds to the number of events accepted, or takes from it when they are removed. */
+/** Adds accepted events to the counts, or subtracts removed events. */
 export async function countEvents(
   queries: Queries,
   dialect: Dialect,
@@ -49,7 +49,7 @@ export async function countEvents(
 
 function countByHour({ hexOf }: Dialect, changes: readonly EventCount[]): Map<string, HourCount> {
   const rows = new Map<string, HourCount>();
-  // Most events of a transaction are of one kind and one hour.
+  // Most events of a transaction have one kind and one hour, so the last row is remembered.
   let last: HourCount | undefined;
   for (const { entity, networkId, event, createdAtMs, events } of changes) {
     const hour = Math.floor(createdAtMs / EVENT_BUCKET_MS);

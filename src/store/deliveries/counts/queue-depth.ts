@@ -3,12 +3,12 @@ import type { Database, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { readReachable } from '../../database/reachable-shards.ts';
 import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim/due-heads.ts';
 
-/** One look at the index reads this many of its entries: about a millisecond on SQLite. */
+/** One statement reads this many entries of the index: about a millisecond on SQLite. */
 const ENTRIES_PER_LOOK = 2_000;
 const FRESH_MS = 3_000;
 /** Counting takes at most about a fiftieth of the time: after a count, the next one waits for this many times as long. */
 const COST_FACTOR = 50;
-/** A scrape gets the last figures instead of waiting for a long count. */
+/** A scrape waits for a count no longer than this, and then gets the last figures. */
 const LONGEST_WAIT_MS = 250;
 
 export type Depth = {
@@ -16,7 +16,7 @@ export type Depth = {
   waiting: number;
   /** Waiting deliveries that are due and that no instance has claimed. */
   due: number;
-  /** How long the first of these has been due; 0 when none is. */
+  /** How long the first due delivery has been due; 0 if none is due. */
   oldestDueAgeMs: number;
   suspendedWebhooks: number;
   /** Bytes stored by all entities, and by the largest entity. */
@@ -30,7 +30,7 @@ export type QueueDepthOptions = {
   readonly nowMs?: () => number;
 };
 
-/** How much waits in the whole store, counted when the metrics are read, and not more often than it is worth. */
+/** The depth of all queues. It is counted when the metrics are read, but only so often that counting takes little time. */
 export class QueueDepth {
   #known: Depth | null = null;
   #measuredAtMs = 0;
@@ -80,7 +80,7 @@ export class QueueDepth {
       this.#known = await countWaiting(this.db, this.#entriesPerLook);
       this.#measuredAtMs = startedAtMs;
     } catch {
-      // A slow database is when an autoscaler needs the last figures most.
+      // Keeps the last figures, because an autoscaler needs them most while the database is slow.
     }
     const nowMs = this.#nowMs();
     this.#goodUntilMs = nowMs + Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
@@ -93,7 +93,7 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
   const read = (name: string, help: string, value: (depth: Depth) => number) =>
     registry.read(name, help, () => (queue.known === null ? null : value(queue.known)));
   read('paybell_deliveries_waiting', 'Deliveries with an attempt to come.', ({ waiting }) => waiting);
-  read('paybell_deliveries_due', 'Deliveries whose time has come and that no instance has claimed.', ({ due }) => due);
+  read('paybell_deliveries_due', 'Due deliveries that no instance has claimed.', ({ due }) => due);
   read(
     'paybell_oldest_due_age_seconds',
     'How long the first of the due deliveries has been due.',
@@ -114,12 +114,12 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
     'Bytes stored by the largest entity. ENTITY_STORAGE_LIMIT limits them.',
     ({ largestEntityBytes }) => largestEntityBytes,
   );
-  read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
+  read('paybell_webhooks_suspended', 'Suspended webhooks.', ({ suspendedWebhooks }) => suspendedWebhooks);
 }
 
 /**
- * The total comes from the counters. Rows are counted only if some are due, head by head, so that other long reads of
- * SQLite can run in between. A count of 1 M rows would stop them for a good part of a second.
+ * The total comes from the counters. Rows are counted only if some are due, head by head, so that other long reads of SQLite can
+ * run in between. A count of 1 M rows would block these reads for a good part of a second.
  */
 export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LOOK): Promise<Depth> {
   const depth = { waiting: await sumWaiting(db), due: 0, oldestDueAgeMs: 0 };
@@ -170,7 +170,7 @@ const HEADS_PER_LOOK = 100;
 
 type DueRow = { due_ms: SqlInteger; id: SqlUuid; generation: SqlInteger; lease_ms: SqlInteger; now_ms: SqlInteger };
 
-/** A slice of the index at a time, from the first row that is due to the last. */
+/** Counts the due rows of a head, from the first to the last, a slice of the index at a time. */
 async function countDue(
   db: Database,
   { entity, webhookNo }: Pick<HeadCursor, 'entity' | 'webhookNo'>,

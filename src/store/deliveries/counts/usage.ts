@@ -14,13 +14,13 @@ const MAX_ENTITIES = 10_000;
 const FEW_COUNTERS = 1_000;
 const ALL_COUNTERS = Number.MAX_SAFE_INTEGER;
 
-/** `hasAdded` says that a part was accepted after the sums were read; deliveries may have gone out since. */
+/** `hasAdded` means that something was accepted after the sums were read. Deliveries may have been completed since then. */
 type Count = { waiting: number; storedBytes: number; hasAdded: boolean; goodUntilMs: number };
 
 /**
- * How much of each entity waits to be delivered, and how much it stores, to within a second: the counters' sums, and what
- * was accepted since. Deliveries of webhooks that are suspended or paused do not wait: one forgotten webhook must not stop
- * its entity.
+ * How many deliveries of each entity wait, and how many bytes it stores, at most a second old: the sums of its counters, plus
+ * everything that was accepted since then. Deliveries of suspended or paused webhooks do not count, because one forgotten webhook
+ * must not stop its entity.
  */
 export class EntityUsage {
   readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
@@ -38,7 +38,10 @@ export class EntityUsage {
     return { waiting, storedBytes };
   }
 
-  /** Rejects only by a fresh sum: usually most deliveries accepted since the last sum are already complete. */
+  /**
+   * Throws if the entity has reached a limit. Reads a fresh sum first, because most deliveries accepted since the last sum are
+   * usually complete by now.
+   */
   async requireRoom(entityId: string): Promise<void> {
     let count = await this.#current(entityId);
     if (count.hasAdded && this.#isFull(count)) count = await this.#countOnce(entityId);

@@ -3,10 +3,10 @@ import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { countScope } from './count.ts';
 import type { Scope } from './scope.ts';
 
-/** All but `delivered`, which no index leads to: it is the total minus the others. */
+/** All statuses but `delivered`, which no index contains: its count is the total minus all other counts. */
 const COUNTED = ['pending', 'retrying', 'failed', 'held', 'cancelled', 'superseded'] as const;
 
-/** How many deliveries of a scope are in each state; none of a scope in which nothing can match. */
+/** Counts the deliveries of a scope in each status. A scope of null matches nothing. */
 export async function countByStatus(scope: Scope | null): Promise<DeliveryCounts> {
   const counts: DeliveryCounts = { total: 0, ...NONE };
   if (scope === null) return counts;

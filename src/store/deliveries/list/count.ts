@@ -19,7 +19,7 @@ import {
 } from './sources.ts';
 import { countWithStatus } from './waiting.ts';
 
-/** Exact totals. Rows are counted one by one only if no counter has them, and for a few events. */
+/** Exact totals. Rows are counted one by one only if no counter has them, or if the filter names events. */
 
 export async function countScope(scope: Scope): Promise<number> {
   const { status } = scope;
@@ -50,7 +50,7 @@ async function countRows(scope: Scope): Promise<number> {
   if (webhooks === null || webhooks.length > FEW_WEBHOOKS || eventNos !== null) {
     return countSources(queries, sourcesOf(scope));
   }
-  // Per webhook, so that only entries of one index are counted.
+  // Counts webhook by webhook, so that each count reads the entries of a single index.
   const records = (wanted: DeliveryStatus | null) =>
     webhooks.flatMap(({ webhookNo }) => recordSources({ ...scope, status: wanted }, [webhookNo]));
   const queued = queueSources(scope);
@@ -91,7 +91,7 @@ function bucketsOf({ webhooks }: Scope): Buckets<Scope> {
   };
 }
 
-/** The part of the scope whose ids lie before or from a moment on; the dates asked for stay as they are. */
+/** The part of the scope whose ids lie between two moments. The scope's own dates stay as they are. */
 function cut(scope: Scope, { sinceMs, untilMs }: { sinceMs?: number | null; untilMs?: number | null }): Scope {
   const [from, to] = [firstHexAt(sinceMs ?? 0), untilMs == null ? scope.toHex : firstHexAt(untilMs)];
   return {
@@ -104,7 +104,7 @@ function cut(scope: Scope, { sinceMs, untilMs }: { sinceMs?: number | null; unti
 /** Finds the rows of a window by whole buckets: returns the part of the scope to read, and how many matches to skip in it. */
 export async function findPart(scope: Scope, window: Window): Promise<{ scope: Scope; skip: number }> {
   const { webhooks, status } = scope;
-  // One index has exactly these deliveries, in the order of the list.
+  // An index has exactly these deliveries in the order of the list, so a few matches can be skipped by reading them.
   const isNear = webhooks === null && status !== 'delivered' && window.skip < NEAR;
   if (!isInBuckets(scope) || isNear || (webhooks?.length ?? 0) > MAX_WEBHOOKS) return { scope, skip: window.skip };
   return findInBuckets(scope.queries, bucketsOf(scope), scope, window);

@@ -23,10 +23,10 @@ export type UrlPlace = { readonly column: 'post_url' | 'destination'; readonly b
 const SCHEMES = ['https://', 'http://'];
 const HOST = /^[a-z0-9_[][a-z0-9_.:[\]-]*(\/[\x21-\x7e]*)?$/i;
 
-/** An event may get deliveries later than itself, while its transaction is held or its fan-out continues. */
+/** How much later than its event a delivery may be created, because the event is held or its fan-out continues. */
 const LATEST_DELIVERY_S = 24 * 3_600;
 
-/** Null if nothing can match. */
+/** Finds the meaning of a search text. Returns null if nothing can match. */
 export async function findByText(
   queries: Queries,
   dialect: Dialect,
@@ -57,7 +57,7 @@ function ofUrls(place: UrlPlace): Found {
   return { eventNos: null, deliveryHex: null, place };
 }
 
-/** A text without a path is looked for among destinations, which have the host in lower case, and the port. */
+/** Searches for a text without a path among destinations, which have the host in lower case, and the port. */
 function placeOf(entityId: string, q: string): UrlPlace {
   const [, rest = q] = q.split('://', 2);
   const written = rest === q ? SCHEMES.map((scheme) => `${scheme}${q}`) : [q];

@@ -115,7 +115,7 @@ export async function toDeliveries(
   });
 }
 
-/** Alerts have heads below zero. */
+/** Alerts have head numbers below zero. */
 export function kindOf({ webhookNo, test }: { webhookNo: number; test: number | null }): DeliveryKind {
   if (webhookNo < 0) return 'alert';
   return test === null ? 'event' : 'test';
@@ -158,7 +158,7 @@ async function readEvents(
   return new Map(events.map((event) => [hexOf(event.no), event]));
 }
 
-/** Reads the rows in the order of the ids. Only outside of a snapshot can a delivery be completed between the two statements. */
+/** Reads the rows in the order of the ids. Outside of a snapshot, a delivery may be completed between the two statements. */
 export async function readRows(
   queries: Queries,
   { bindUuid, hexOf }: Dialect,

@@ -8,13 +8,13 @@ import { findEventNo } from '../../events/event-ids.ts';
 import { type Found, findByText, type UrlPlace, urlCondition } from './find.ts';
 import { readWaiting, type WaitingOfWebhook } from './waiting.ts';
 
-/** A filter, resolved for the tables: webhooks, a range of ids, and a status. It has the connection that reads its matches. */
+/** A filter in terms of the tables: webhooks, a range of ids, and a status. It has the connection on which its matches are read. */
 export type Scope = {
   readonly queries: Queries;
   readonly dialect: Dialect;
   readonly entityId: string;
   readonly entity: SqlUuid;
-  /** Null for all of them. */
+  /** Null for all webhooks. */
   readonly webhooks: readonly { readonly webhookNo: number }[] | null;
   readonly webhookFilter: WebhookFilter;
   /** Ids from (included) and to (excluded), as 32 hex digits. */
@@ -25,7 +25,7 @@ export type Scope = {
   /** Waiting deliveries by webhook: of the whole entity, and of the webhooks that the filter names. */
   readonly waitingOfEntity: readonly WaitingOfWebhook[];
   readonly waiting: readonly WaitingOfWebhook[];
-  /** Null for all of them. */
+  /** Null for all events. */
   readonly eventNos: readonly string[] | null;
   readonly status: DeliveryStatus | null;
 };
@@ -122,7 +122,7 @@ async function findWebhooks(
   return rows.map((row) => ({ webhookNo: Number(row.webhook_no) }));
 }
 
-/** No endpoint has this number. It represents an invalid id. */
+/** A number that no endpoint has, for an invalid id. */
 const NO_ENDPOINT = -1;
 
 export function headConditions(
@@ -141,7 +141,7 @@ export function headConditions(
   return conditions.join(' and ');
 }
 
-/** The conditions on the ids of a table, with its alias. An id contains the date, and every index has it. */
+/** The conditions on the entity and the ids of the table with this alias. An id contains its date, and every index contains the id. */
 export function rangeConditions(scope: Scope, parameters: Parameters, alias: string): string[] {
   const { bindUuid } = scope.dialect;
   const conditions = [`${alias}.entity_id = ${parameters.bind(scope.entity)}`];

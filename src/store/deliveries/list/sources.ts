@@ -9,7 +9,7 @@ export type Source = {
   readonly table: 'deliveries' | 'queue';
   readonly sql: string;
   readonly parameters: Parameters;
-  /** The order of ids. As an expression that no index has, it makes the engine read by webhook and sort. */
+  /** The order of ids. If it is an expression that no index has, the engine reads by webhook and sorts. */
   readonly order: string;
 };
 
@@ -27,22 +27,22 @@ export function textWithin({ sql, parameters: { values } }: Source, parameters: 
 export const FEW_WEBHOOKS = 50;
 
 /**
- * A queue up to this long is read in the order of ids. From a longer one, this many rows of some webhooks are read and
- * sorted.
+ * A queue up to this long is read in the order of ids. In a longer queue, up to this many rows of the wanted webhooks are read
+ * and sorted.
  */
 const SHORT_QUEUE = 20_000;
 
 type Code = keyof typeof STATUS_CODES;
 const CODES = Object.keys(STATUS_CODES) as Code[];
 
-/** All matches, each in one source. */
+/** Sources that together have each match once. */
 export function sourcesOf(scope: Scope): Source[] {
   return [...recordSources(scope), ...queueSources(scope)];
 }
 
 /**
- * The rows to read in the order of ids in order to find the matches of a source, which may be few. Null if an index
- * contains only matches, or if all matches are read and sorted.
+ * The rows that are read in the order of ids to find the matches of a source, which may be few. Null if an index contains only
+ * matches, or if all matches are read and sorted.
  */
 export function walkOf(scope: Scope, { table, order }: Source): Source | null {
   const { status, webhooks, eventNos } = scope;
@@ -57,7 +57,7 @@ export function walkOf(scope: Scope, { table, order }: Source): Source | null {
   return recordSources({ ...scope, ...indexed })[0] ?? null;
 }
 
-/** Completed deliveries. */
+/** Sources of completed deliveries. */
 export function recordSources(scope: Scope, only: readonly number[] | null = null): Source[] {
   const { status } = scope;
   if (status !== null && !(status in STATUS_CODES)) return [];
@@ -73,12 +73,12 @@ export function recordSources(scope: Scope, only: readonly number[] | null = nul
   });
 }
 
-/** By webhook. */
+/** The index by webhook that has the rows of this status. */
 function indexOf(status: DeliveryStatus | null): string {
   return status === null || status === 'delivered' ? 'deliveries_by_webhook' : 'deliveries_not_delivered_by_webhook';
 }
 
-/** Written out, not bound: a planner must see whether the index of undelivered rows can be used. */
+/** The code is a literal and not a parameter, because the planner must see that it can use the index of undelivered rows. */
 function recordCondition(status: Code): string {
   const code = STATUS_CODES[status];
   return code === STATUS_CODES.delivered
@@ -86,7 +86,7 @@ function recordCondition(status: Code): string {
     : `d.status = ${code} and d.status <> ${STATUS_CODES.delivered}`;
 }
 
-/** Rows of the queue, whether they wait or are redelivered. */
+/** Sources of rows in the queue, both waiting and redelivered. */
 export function queueSources(scope: Scope): Source[] {
   const { status, webhooks } = scope;
   if (status === null) {
@@ -179,7 +179,7 @@ function isWalked(scope: Scope, webhooks: readonly number[]): boolean {
   return all <= SHORT_QUEUE || some > SHORT_QUEUE;
 }
 
-/** Test requests, whichever webhook they were for. They were complete before they were stored. */
+/** Test requests to all webhooks. They were complete before they were stored. */
 export function testSources(scope: Scope): Source[] {
   const from = [
     { table: 'deliveries', alias: 'd', index: 'deliveries_of_tests', condition: 'd.test is not null' },
@@ -199,7 +199,7 @@ export function testSources(scope: Scope): Source[] {
 /** An order by an expression that no index has, so that the engine sorts the rows of another index. */
 const sorted = (alias: string) => `coalesce(${alias}.id, ${alias}.id)`;
 
-/** Null for the deliveries of all events. */
+/** Null stands for all events. */
 function eventsOf({ eventNos }: Scope): readonly (string | null)[] {
   return eventNos ?? [null];
 }

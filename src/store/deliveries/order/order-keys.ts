@@ -33,15 +33,15 @@ import { orderKeyTable } from '../tables.ts';
  * |        |                                                    | delivered, failed, cancelled or superseded                  |
  * | left   | none, or one with `recorded` and no `order_key`    | queueAgain: a payment joins its key again                   |
  *
- * A claim compares the generation of a row with the generation of the head, and no comparison with null is true. No claim
- * takes a parked row, and a resume, which raises the generation of the head, does not release it. A delivery with the turn
- * is like any other delivery: it is retried, held while its webhook is suspended or paused, claimed again when its lease
- * ends, and returned. A redelivery of a parked delivery waits for the turn. A redelivery of a payment joins its key, so that
- * the next revision of the payment waits for it; any other redelivery of a completed delivery has no key.
+ * A claim compares the generation of a row with the generation of the head, and no comparison with null is true. So no claim
+ * takes a parked row, and a resume, which raises the generation of the head, does not release such a row. A delivery with the
+ * turn is like any other delivery: it is retried, held while its webhook is suspended or paused, claimed again when its lease
+ * ends, and returned. A redelivery of a parked delivery waits for the turn. A redelivery of a payment joins the payment's key
+ * again, so that the payment's next revision waits for the redelivery; any other redelivery of a completed delivery has no key.
  *
- * A row of `order_keys` is the lock of a key. It exists while deliveries of the key are in the queue. `next_turn` only
- * rises while it does; the queue says which delivery has the turn. Every transaction takes its locks in this order, each
- * kind sorted by key, so that no two wait for each other:
+ * A row of `order_keys` is the lock of a key. It exists while deliveries of the key are in the queue. Until the row is deleted,
+ * `next_turn` only rises. The queue says which delivery has the turn. Every transaction takes its locks in this order, each kind
+ * sorted by key, so that no two transactions wait for each other:
  *
  *   event_ids → events → subjects → tasks → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
  */
@@ -70,7 +70,7 @@ export function orderKeyOf(
   { webhookNo, endpointNo, isOrdered }: Scope,
 ): SqlUuid | null {
   if (isOrdered && agreement !== null) return hashKey(dialect, `endpoint ${endpointNo} ${dialect.hexOf(agreement)}`);
-  // An event and its retraction have different queues, and one key.
+  // An event and its retraction have different queues, but the same key.
   if (payment !== null) return hashKey(dialect, `webhook ${webhookOfHead(webhookNo)} ${dialect.hexOf(payment)}`);
   return null;
 }
@@ -131,14 +131,14 @@ export async function drawTurns(queries: Queries, dialect: Dialect, keys: readon
 
 export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
-/** Locks rows of the queue in one order, for a transaction whose several statements would lock them in another. */
+/** Locks rows of the queue in one order, for a transaction whose statements would lock them in another order. */
 export async function lockRows(queries: Queries, dialect: Dialect, rows: readonly DeliveryRow[]): Promise<void> {
   const { uuid, hexOf, lockRow, lookUp, isDistributed } = dialect;
   // SQLite has one writer.
   if (lockRow === '') return;
   const named = rows.map((row) => ({ ...row, name: `${hexOf(row.entity)} ${hexOf(row.id)}` }));
   for (const chunk of chunks(named.sort((a, b) => (a.name < b.name ? -1 : 1)))) {
-    // Rows are looked up in the order of the list on one server; a worker of Citus joins them as it likes.
+    // One server looks the rows up in the order of the list. A worker of Citus may join them in any order.
     await queries.all(
       `with wanted (entity_id, id) as (values ${valuesList(chunk.length, 2, 0, [uuid, uuid])})
        select w.id from wanted w
@@ -164,11 +164,14 @@ export type Place = Subjects & {
   /** The digits of the key. */
   readonly orderKey: string;
   readonly turn: number;
-  /** Whether it waits for another delivery with that key. */
+  /** Whether the delivery waits for another delivery with that key. */
   readonly isParked: boolean;
 };
 
-/** Locks the keys and returns a turn for each delivery. If a key is free, its first delivery may go, and the others wait. */
+/**
+ * Locks the keys and returns a turn for each delivery. Only the first delivery of a key may be sent, and only if the queue has no
+ * other delivery of the key.
+ */
 export async function joinKeys<Delivery extends Joining>(
   queries: Queries,
   dialect: Dialect,
@@ -199,7 +202,7 @@ export async function joinKeys<Delivery extends Joining>(
   return places;
 }
 
-/** A delivery that has its turn now: the caller wakes its head, together with others, in one order. */
+/** A delivery that has its turn now. The caller wakes the heads of all such deliveries together, in one order. */
 export type Promotion = {
   readonly destination: DestinationKey;
   readonly entityId: string;
@@ -268,7 +271,7 @@ const headColumns = new Columns({
 });
 
 /**
- * Gives a delivery its turn. It is due now at the earliest, because a claim skips rows that were due long before it
+ * Gives a delivery its turn. The delivery becomes due now at the earliest, because claims skip rows with a due time long before
  * (`look_from_ms`).
  */
 async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First, nowMs: number): Promise<Promotion> {

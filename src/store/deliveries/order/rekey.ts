@@ -19,17 +19,17 @@ import { headTable } from '../tables.ts';
 import { drawTurns, lockKeys, lockRows, orderKeyOf, type Scope, settleKeys } from './order-keys.ts';
 
 /**
- * Gives deliveries that wait the order key of another scope, when their webhook moves or the ordering of its endpoint changes.
+ * Gives waiting deliveries the order key of another scope if their webhook moves or the ordering of its endpoint changes.
  *
  * | the delivery is about                         | its key becomes                          |
  * |-----------------------------------------------|------------------------------------------|
  * | an agreement, and the endpoint is ordered now | of the endpoint and the agreement        |
  * | a payment                                     | of the webhook and the payment           |
- * | an agreement alone, and the endpoint is not   | stays: it follows what it was waiting for |
+ * | an agreement alone, and the endpoint is not   | unchanged, so its order stays the same   |
  *
- * Deliveries of one agreement that come together are merged in the order of their acceptance. A delivery in flight keeps the
- * turn that it has, and all others wait for it: the first request to a new URL follows the last one to the old URL.
- * Deliveries without a key stay without one: ordering applies to events that are accepted after it was switched on.
+ * If several keys become one key, their deliveries are merged in the order of acceptance. A delivery in flight keeps its turn,
+ * and all other deliveries wait for it: the first request to a new URL follows the last request to the old URL. Deliveries
+ * without a key get none, because ordering applies only to events that are accepted after it was switched on.
  */
 
 /** Deliveries that may be read for each one that may get another key. */
@@ -91,15 +91,18 @@ export async function rekey(queries: Queries, dialect: Dialect, change: Rescoped
   await wakeHeads(queries, dialect, promoted);
 }
 
-/** Call it after the heads were changed, because an acceptance that ended since may have added deliveries for the old scope. */
+/**
+ * Fails if a delivery still has the key of the old scope. Call it after the heads were changed, because an acceptance may have
+ * added such deliveries since `rekey`.
+ */
 export async function requireRekeyed(queries: Queries, dialect: Dialect, change: Rescoped): Promise<void> {
-  // SQLite has one writer.
+  // SQLite has one writer, so no acceptance can come in between.
   if (dialect.lockRow === '') return;
   const heads = change.scopes.flatMap(({ webhookNo }) => [{ webhookNo }, { webhookNo: retractionHeadNo(webhookNo) }]);
   if ((await findMoving(queries, dialect, change, heads)).length > 0) throw new HeadChangedError();
 }
 
-/** The heads whose deliveries may need another key: either endpoint is ordered. */
+/** The heads whose deliveries may need another key, because the old or the new endpoint is ordered. */
 async function findHeads(
   queries: Queries,
   dialect: Dialect,
@@ -118,7 +121,10 @@ async function findHeads(
 
 type HeadNo = { readonly webhookNo: number };
 
-/** Reads the deliveries with a key, or the queues of the heads: at least one of both is short. Returns how to read it. */
+/**
+ * Decides how to read the deliveries: by their order keys, or by the queues of the heads. Returns the index to use. Fails if both
+ * ways read too many rows.
+ */
 async function findIndex(
   queries: Queries,
   dialect: Dialect,
@@ -193,8 +199,8 @@ function distinct(dialect: Dialect, keys: readonly SqlUuid[]): SqlUuid[] {
 }
 
 /**
- * Merges the queues of several keys: deliveries in flight first, then the others in the order of their events. Deliveries of one key
- * keep their turns, because the numbers of two events can disagree with these after the clock was set back.
+ * Merges the queues of several keys: deliveries in flight first, then all others in the order of their events. Deliveries of one
+ * key keep the order of their turns, because the numbers of their events may have another order after the clock was set back.
  */
 function merge(dialect: Dialect, members: readonly Moving[], endedByMs: number): Moving[] {
   const byKey = Map.groupBy(members, ({ key }) => dialect.hexOf(key));
@@ -211,7 +217,10 @@ function merge(dialect: Dialect, members: readonly Moving[], endedByMs: number):
   }
 }
 
-/** Only deliveries in flight stay claimed; `settleKeys` gives the turn to the first if there are none. */
+/**
+ * Writes the new keys and turns. Only deliveries in flight may be sent now. If there are none, `settleKeys` gives the turn to the
+ * first delivery.
+ */
 async function writeTurns(
   queries: Queries,
   dialect: Dialect,

@@ -8,10 +8,10 @@ import { keysOfWaiting, moveToRecord, readWaiting } from './supersede.ts';
 const RECHECK_MS = 200;
 
 /**
- * Ends the deliveries of an event that were in flight when the event was superseded. A request that fails would be
- * repeated, and a request whose process stopped too: the task supersedes the delivery as soon as no instance holds it. Until
- * then the delivery keeps its turn, so that the event that superseded it does not arrive first. The subject of the task is
- * the superseded event, and its cursor the number of the other.
+ * Ends the deliveries of an event that were in flight when the event was superseded. A request that failed, or whose process
+ * stopped, would be repeated. So the task supersedes a delivery as soon as no instance has claimed it. Until then the delivery
+ * keeps its turn, so that the superseding event does not arrive first. The task's subject is the superseded event, and its cursor
+ * is the number of the superseding event.
  */
 export async function supersedeStep(
   { queries, dialect, nowMs, noteDue }: StepTools,

@@ -35,7 +35,7 @@ export type RoleOfEvent = {
 };
 
 export type Supersession = {
-  /** The numbers of the events that are superseded on arrival, with those that supersede them. */
+  /** Maps the number of each event that is superseded on arrival to the number of its superseding event. */
   readonly onArrival: ReadonlyMap<string, string>;
   /** Numbers of events whose waiting deliveries become superseded, with the events that supersede them. */
   readonly waiting: readonly Superseded[];
@@ -50,7 +50,7 @@ export type Superseded = {
 
 const subjectColumns = subjectTable.pick(['entity', 'subject', 'eventNo', 'isWaited']);
 
-/** `is_waited` says that events wait that may be superseded, so that most payments end with this statement. */
+/** `is_waited` is 0 if no waiting event can be superseded. For most payments it is 0, and they need no further statement. */
 const lockText = textByRows(
   (rows) => `insert into subjects (entity_id, subject, event_no, is_waited) values ${valuesList(rows, 4)}
     on conflict (entity_id, subject) do update set event_no = coalesce(excluded.event_no, subjects.event_no),
@@ -71,7 +71,7 @@ export async function lockSubjects(
     const subject = hashKey(dialect, event.role.subject);
     return { ...event, subject, name: `${dialect.hexOf(event.entity)} ${dialect.hexOf(subject)}` };
   });
-  // The last event of a subject counts, in one order everywhere.
+  // The last event of a subject counts. Subjects are sorted, because every transaction locks them in this order.
   const subjects = [...new Map(named.map((event) => [event.name, event]))].sort(([a], [b]) => (a < b ? -1 : 1));
   const found = new Map<string, RowOf<typeof subjectColumns>>();
   for (const chunk of chunks(subjects)) {
@@ -100,7 +100,7 @@ export async function lockSubjects(
   return { onArrival, waiting };
 }
 
-/** Sent without waiting: a group of acceptances may have hundreds, and each would take a round trip. */
+/** Does not wait for the response. A group of acceptances may have hundreds of such events, and each would take a round trip. */
 async function noteSupersedable(queries: Queries, entity: SqlUuid, subject: SqlUuid, eventNo: SqlUuid): Promise<void> {
   const sql = 'insert into supersedable (entity_id, subject, event_no) values ($1, $2, $3)';
   await queries.send(sql, [entity, subject, eventNo]);
@@ -148,9 +148,9 @@ export function keysOfWaiting(entity: SqlUuid, rows: readonly WaitingRow[]): Ord
 }
 
 /**
- * Ends the deliveries of the events, and the tasks that would create more. `keys` are the keys that the caller takes
- * next: they are locked along with those that the deliveries have, in one order. Returns the deliveries that have their
- * turn now.
+ * Supersedes the waiting deliveries of the events, and ends the tasks that would create more. `keys` are the order keys that the
+ * caller needs next: they are locked together with the keys of the deliveries, in one order. Returns the deliveries that have
+ * their turn now.
  */
 export async function supersedeWaiting(
   queries: Queries,
@@ -165,7 +165,7 @@ export async function supersedeWaiting(
   }
   const keys = found.flatMap(({ event, rows }) => keysOfWaiting(event.entity, rows));
   await lockKeys(queries, dialect, [...keys, ...joined]);
-  // In one order, because other transactions record attempts of these deliveries.
+  // Locks the rows in one order, because other transactions record attempts of these deliveries.
   const waiting = found.flatMap(({ event: { entity }, rows }) => rows.map(({ id }) => ({ entity, id })));
   if (waiting.length > 1) await lockRows(queries, dialect, waiting);
   for (const { event, rows } of found) {
@@ -175,7 +175,7 @@ export async function supersedeWaiting(
   return settleKeys(queries, dialect, keys, nowMs);
 }
 
-/** Starts a task that ends the deliveries in flight after their requests. They are not sent again, even if someone requested it. */
+/** Starts a task that ends the deliveries in flight after their requests. Their requested redeliveries are dropped. */
 async function endInFlight(
   queries: Queries,
   dialect: Dialect,
@@ -211,7 +211,7 @@ export async function endTask(
   await setDeliveries(queries, changes, { entity, eventNo }, task.made);
 }
 
-/** Leaves out deliveries that are in flight at `nowMs`. Returns the rows that it moved. */
+/** Moves waiting deliveries to the completed ones as superseded, except deliveries in flight at `nowMs`. Returns the moved rows. */
 export async function moveToRecord(
   queries: Queries,
   dialect: Dialect,
@@ -262,7 +262,7 @@ async function moveChunk(
   return rows;
 }
 
-/** Removed events no longer supersede others. */
+/** Forgets removed events, so that they no longer supersede others. */
 export async function forgetSubjects(
   queries: Queries,
   dialect: Dialect,

@@ -14,8 +14,8 @@ export type AttemptRecord = {
 };
 
 /**
- * Parts with one attempt of each delivery, the earlier claims first. Usually there is one part. If the commit of an attempt went
- * unanswered, or a lease ended during it, the batch can have the next attempt of the same delivery too.
+ * Splits attempts into parts with at most one attempt of each delivery, earlier claims first. Usually there is one part. A batch
+ * has two attempts of one delivery if the commit of the first went unanswered, or if its lease ended too early.
  */
 export function onceEach(made: readonly AttemptRecord[]): (readonly AttemptRecord[])[] {
   const ids = new Set<string>();
@@ -33,18 +33,18 @@ export type Run = {
   readonly dialect: Dialect;
   readonly counts: CountChanges;
   readonly recorded: Set<string>;
-  /** Heads to be looked at: all at once, and late, because acceptances wait for their locks. */
+  /** Heads to wake. All are woken together and late, because acceptances wait for the locks of heads. */
   readonly wakes: Wake[];
   readonly nowMs: number;
 };
 
-/** `sent_to_no` is set only if an attempt went to another endpoint than the one in whose sequence the delivery is. */
+/** `sent_to_no` is set only if an attempt went to another endpoint than the one that numbered the delivery. */
 export const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, started_at_ms,
   sequence, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
 
 /**
- * A log that does not fit its delivery must not prevent the recording of a success: the delivery would be sent for
- * ever.
+ * Ignores an attempt whose number is stored already. Otherwise such an error would prevent the recording of a success, and the
+ * delivery would be sent for ever.
  */
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts

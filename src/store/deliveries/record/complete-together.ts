@@ -5,11 +5,14 @@ import { awaitedChunks, entityKey, textByRows, valuesList } from '../../database
 import { STATUS_CODES } from '../states.ts';
 import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 
-/** Completes many deliveries at once: their rows leave the queue and become records. */
+/** Completes many deliveries at once: their rows move from `queue` to `deliveries`. */
 
 const completedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(9).fill('bigint'), 'text', 'text'];
 
-/** The list of completed attempts, and the rows of the queue that they end: in the usual state, and under the newest claim. */
+/**
+ * The list of attempts, and the condition for the rows of the queue that they complete: a row in its usual state and, for a
+ * failure, under the newest claim.
+ */
 function completedRows(dialect: Dialect, rows: number) {
   const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
   return {
@@ -47,7 +50,7 @@ const deleteText = textByRows(
   (rows) => `delete from queue where entity_id = $1 and id in ${valuesList(1, rows, 1)} and redeliver = 0`,
 );
 
-/** A text is written for each dialect. */
+/** The text for a dialect, which is written once. */
 export function textOf(
   texts: WeakMap<Dialect, (rows: number) => string>,
   make: (dialect: Dialect) => (rows: number) => string,
@@ -63,7 +66,7 @@ export async function completeTogether(run: Run, made: readonly AttemptRecord[])
   const { dialect, counts, nowMs } = run;
   const values: SqlValue[] = [];
   for (const { delivery, outcome, startedAtMs } of made) {
-    // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
+    // A single attempt is stored in the row of its delivery. If there were more, `attempts` has all of them.
     const isOnly = fitsRecord(delivery, outcome);
     const arrived = isSuccess(outcome);
     values.push(
@@ -94,7 +97,10 @@ export async function completeTogether(run: Run, made: readonly AttemptRecord[])
   }
 }
 
-/** Returns those that are inserted. SQLite counts them, because `returning` takes a quarter of the statement's time. */
+/**
+ * Returns the attempts whose deliveries it inserted. SQLite only counts them, because `returning` takes a quarter of the
+ * statement's time.
+ */
 async function insertCompleted(
   { queries, dialect }: Run,
   made: readonly AttemptRecord[],
@@ -110,12 +116,12 @@ async function insertCompleted(
   const { made: list, from, isUsual } = completedRows(dialect, made.length);
   const select = `${list} select queue.id from ${from} cross join queue where ${isUsual}`;
   const usual = await queries.all<{ id: SqlUuid }>(select, values);
-  // After this error each attempt is recorded alone, and then the count tells whether it is that one.
+  // After this error each attempt is recorded alone, and the counts then show which delivery is affected.
   if (usual.length !== inserted) throw new Error('deliveries are in the queue and recorded at once');
   return thoseIn(dialect, usual, made);
 }
 
-/** One entity at a time: SQLite looks rows up by a list of ids in two thirds of the time that a list of pairs takes. */
+/** Deletes rows entity by entity, because SQLite looks rows up by a list of ids in two thirds of the time that a list of pairs takes. */
 async function removeFromQueue({ queries, dialect }: Run, made: readonly AttemptRecord[]): Promise<void> {
   for (const [entityId, some] of Map.groupBy(made, ({ delivery }) => delivery.entityId)) {
     for (const chunk of awaitedChunks(dialect, some)) {

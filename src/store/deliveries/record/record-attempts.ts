@@ -56,8 +56,8 @@ async function recordTogether(
   orderKeys.push(...(await lockNewKeys(queries, dialect, made, orderKeys)));
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
-  // An event that supersedes some of these deliveries locks them in the order of their rows. If two statements would lock
-  // them by outcome, lock them in that order first.
+  // An event that supersedes some of these deliveries locks their rows in the order of ids. Two statements, one for each outcome,
+  // would lock them in another order, so all rows are locked first.
   const isOneStep = [ended, failing].some(({ length }) => length === made.length);
   if (!isOneStep || dialect.isDistributed) await lockRows(queries, dialect, made.map(rowOf(dialect)));
   for (const chunk of awaitedChunks(dialect, ended)) await completeTogether(run, chunk);
@@ -78,7 +78,7 @@ const rowOf =
     return { entity, id };
   };
 
-/** The keys of the deliveries that these attempts may complete. A redelivery is one attempt, whatever comes of it. */
+/** The keys of the deliveries that these attempts may complete. A redelivery ends after one attempt, whatever its outcome. */
 function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey[] {
   return made.flatMap(({ delivery, outcome, next }) => {
     const { entityId, orderKey, kind } = delivery;
@@ -92,8 +92,8 @@ function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey
 const keyColumns = new Columns({ key: uuid('order_key') });
 
 /**
- * Deliveries whose webhook moved during the attempt may have another key now. It is locked after the others: two
- * transactions that wait for each other because of that are repeated.
+ * Locks the new keys of deliveries whose webhook moved during the attempt. These keys are locked after all others, so two
+ * transactions may wait for each other. Such transactions are repeated.
  */
 async function lockNewKeys(
   queries: Queries,
@@ -121,7 +121,7 @@ async function lockNewKeys(
   return found;
 }
 
-/** Two instances that record the same deliveries take their rows in the same order. */
+/** Sorts attempts, so that two instances which record the same deliveries lock their rows in the same order. */
 function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
   return made.toSorted(({ delivery: a }, { delivery: b }) => {
     if (a.entityId !== b.entityId) return a.entityId < b.entityId ? -1 : 1;
@@ -144,7 +144,7 @@ const retryText = (dialect: Dialect) =>
   });
 const retryTexts = new WeakMap<Dialect, (rows: number) => string>();
 
-/** Failures that are tried again by the schedule. */
+/** Records failed attempts whose deliveries the schedule retries. */
 async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const dueMs = ({ next }: AttemptRecord) => nowMs + (next.delayMs ?? 0);

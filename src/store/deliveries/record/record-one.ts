@@ -9,10 +9,7 @@ type QueueRow = RowOf<typeof queueColumns>;
 
 type Status = keyof typeof STATUS_CODES;
 
-/**
- * Handles every case but the common one, on the row as it is now: failures, redeliveries, and rows that changed since
- * the claim.
- */
+/** Records an attempt outside of the common cases, on the row as it is now: a redelivery, or a row that has changed since the claim. */
 export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void> {
   const { queries, dialect, recorded } = run;
   const { delivery, outcome } = attempt;
@@ -27,11 +24,12 @@ export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void>
   }
   const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;
   if (row.token === delivery.token && row.attempts > delivery.attempts) {
-    // Counted before: the commit went unanswered.
+    // The attempt was recorded before, by a commit that went unanswered.
     recorded.add(delivery.deliveryId);
     return;
   }
-  // Another instance has claimed it since. It need not be sent again after a success.
+  // Another instance has claimed the delivery since then, so a failure does not count. A success counts, because the delivery
+  // need not be sent again.
   if (!isOurs && !isSuccess(outcome)) return;
   const attempts = row.attempts + 1;
   const numbered = { ...attempt, delivery: { ...delivery, attempts: attempts - 1 } };
@@ -53,7 +51,7 @@ function completedStatus({ delivery, outcome, next }: AttemptRecord, before: Sta
 /** The parameter is the endpoint of the attempt; null keeps the endpoint that the delivery has. */
 const sentTo = (parameter: string) => `nullif(coalesce(${parameter}, sent_to_no, endpoint_no), endpoint_no)`;
 
-/** A delivery stays with the endpoint that has acknowledged it, if its redelivery to the next URL of its webhook fails. */
+/** If a redelivery to the webhook's new URL fails, the delivery stays with the endpoint that has acknowledged it. */
 function endpointOf({ delivery, outcome }: AttemptRecord, before: Status | null): number | null {
   return before === 'delivered' && !isSuccess(outcome) ? null : delivery.endpointNo;
 }
@@ -88,7 +86,7 @@ async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | n
   else counts.completedAgain(delivery, before, status);
 }
 
-/** A payment that is sent again keeps its turn: its next revision waits for every request. */
+/** A payment that is sent again keeps its order key, because the payment's next revision waits for every request. */
 const KEY_OF_PAYMENT = 'case when payment_hash is not null then order_key end';
 
 async function keepInQueue(
@@ -102,7 +100,7 @@ async function keepInQueue(
   const entity = entityKey(dialect, delivery.entityId);
   // After a redelivery, a delivery that still waits continues its schedule.
   const scheduledMs = delivery.kind === 'redelivery' ? (row.scheduledMs ?? row.dueMs) : nowMs + (next.delayMs ?? 0);
-  // Not before now, because claims read a head from a mark that follows the clock, and an earlier row would be below it.
+  // Not before now: claims read a head from a mark that follows the clock, and would miss an earlier row.
   const dueMs = redeliver > 0 ? nowMs : Math.max(scheduledMs, nowMs);
   await queries.run(
     `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,

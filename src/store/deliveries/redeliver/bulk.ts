@@ -44,7 +44,7 @@ export async function startRedelivery(
   });
 }
 
-/** Transactions at the same time do not see each other's tasks, and can exceed the limit by one each. */
+/** Concurrent transactions do not see each other's tasks, so each of them can exceed the limit by one. */
 async function requireFew(queries: Queries, entity: SqlUuid): Promise<void> {
   const some = `from (select 1 from tasks where entity_id = $1 and kind = 'redeliver' limit ${MAX_RUNNING}) running`;
   const running = await readInteger(queries, 'count(*)', some, [entity]);
@@ -68,7 +68,7 @@ export async function redeliverStep(tools: StepTools, task: Task): Promise<Progr
   if (search === undefined) return 'done';
   const { found, readTo } = await findShare(queries, dialect, { entityId, ...search, after });
   const blocked = await readBlocked(queries, entity, found);
-  // Deliveries to a paused endpoint are queued too. They go out when the endpoint is resumed.
+  // Deliveries to a paused endpoint are queued too. They are sent when the endpoint is resumed.
   const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
   const outdated = await findOutdated(
     queries,
@@ -111,7 +111,7 @@ const progressColumns = new Columns({
   dateFinished: nullable(integer('finished_at')),
 });
 
-/** Rows of the redelivery in the queue. `sent` counts the ones that were sent and continue their schedule. */
+/** Rows of the redelivery in the queue. `sent` counts the rows whose redelivery was sent and whose schedule continues. */
 const waitingColumns = new Columns({
   waiting: integer('count(*)'),
   sent: nullable(integer('sum(case when redeliver = 0 then 1 else 0 end)')),

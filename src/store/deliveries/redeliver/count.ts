@@ -8,14 +8,14 @@ import { STATUS_CODES } from '../states.ts';
 import { headTable } from '../tables.ts';
 
 /**
- * How many deliveries a bulk redelivery would send again: all that match, without alerts and test requests. The counters
- * have all of them together, so those two are counted apart and taken from the total.
+ * How many deliveries a bulk redelivery would send again: all matches except alerts and test requests. The counters do not tell
+ * these apart, so alerts and test requests are counted separately and subtracted from the total.
  */
 export function countRedelivering(db: Database, entityId: string, filter: DeliveryFilter): Promise<number> {
   return longReadsOf(db, entityId).snapshot((queries) => countRedeliveringIn(queries, db.dialect, entityId, filter));
 }
 
-/** Does the same as part of a transaction. */
+/** Does the same within a transaction. */
 export async function countRedeliveringIn(
   queries: Queries,
   dialect: Dialect,

@@ -10,8 +10,8 @@ const endedColumns = new Columns({
 type Ended = RowOf<typeof endedColumns>;
 
 /**
- * Ends redeliveries that no instance holds: their deliveries return to the completed ones with the status that they had.
- * A bulk redelivery counts them as skipped. Returns the deliveries.
+ * Ends redeliveries that no instance has claimed. Their deliveries return to the completed deliveries with their earlier status,
+ * and a bulk redelivery counts them as skipped. Returns the deliveries.
  */
 export async function endRedeliveries(
   queries: Queries,

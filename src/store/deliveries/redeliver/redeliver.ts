@@ -23,9 +23,9 @@ import { headTable } from '../tables.ts';
 import { findRejoining, keysOf, takePlaces, writePlaces } from './rejoin.ts';
 
 /**
- * Sending again. A waiting delivery gets one more request (`redeliver`). A completed delivery goes back into the queue
- * with the status that it had (`recorded`), and a payment joins its order key again. The dispatcher sends both within
- * the limits of their destination, like any other attempt.
+ * Sends deliveries again. A waiting delivery gets one more request (`redeliver`). A completed delivery returns to the queue with
+ * its status (`recorded`), and joins its order key again if it is about a payment. The dispatcher sends both within the limits of
+ * their destination, like any other attempt.
  */
 
 const headColumns = headTable.pick(['webhookNo', 'webhookId', 'blocked']);
@@ -64,7 +64,7 @@ function requireOpen(entityId: string, { webhookNo, webhookId, blocked }: RowOf<
   if ((blocked & BLOCKED.suspended) !== 0) throw new DomainError('webhook_suspended', { webhookId });
 }
 
-/** An outdated event is not sent again. */
+/** Throws if the delivery's event is outdated, because such an event is not sent again. */
 async function rejectOutdated(queries: Queries, dialect: Dialect, entity: SqlUuid, id: SqlUuid): Promise<void> {
   const error = (await findOutdated(queries, dialect, entity, [id])).get(dialect.hexOf(id));
   if (error !== undefined) throw error;
@@ -144,15 +144,14 @@ export async function queueAgain(
   for (const chunk of chunks(targets)) {
     const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
     const parameters: SqlValue[] = [entity, nowMs, redeliveryId, ...chunk.map(({ id }) => id)];
-    // First, so that the statements below agree on where each delivery is: another redelivery may be moving it into the
-    // queue, and retention may be removing it.
+    // Locks the rows first, so that the statements below agree on where each delivery is. Another redelivery may be moving a
+    // delivery into the queue, and retention may be removing it.
     await queries.all(
       `select id from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}
        order by id ${dialect.lockRow}`,
       [entity, ...chunk.map(({ id }) => id)],
     );
-    // While an instance has claimed the delivery, its due time stays: recording that attempt finds the count and makes
-    // it due.
+    // A claimed delivery keeps its due time. When its attempt is recorded, the count in `redeliver` makes it due.
     queued += await queries.run(
       `update queue set redeliver = redeliver + 1, redelivery_id = coalesce($3, redelivery_id),
          scheduled_ms = case when recorded is null then coalesce(scheduled_ms, due_ms) end,
@@ -160,7 +159,7 @@ export async function queueAgain(
        where ${which}`,
       parameters,
     );
-    // The only attempt of a completed delivery is in its record, which is about to go.
+    // Copies the only attempt of a completed delivery from its row, which is deleted below.
     const logged = await bytesColumns.all(
       queries,
       `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error,
@@ -192,7 +191,7 @@ export async function queueAgain(
     for (const { bytes } of [...logged, ...removed]) counts.stored(entity, bytes);
   }
   await writePlaces(queries, dialect, places);
-  // Another redelivery may have queued one of them first, which leaves its place here empty.
+  // Another redelivery may have queued a delivery first. Then the turn that was drawn here stays unused.
   const promoted = await settleKeys(queries, dialect, keysOf(dialect, rejoining), nowMs);
   await requireUnchangedHeads(
     queries,

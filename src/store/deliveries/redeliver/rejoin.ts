@@ -5,8 +5,8 @@ import { joinKeys, type OrderKey, orderKeyOf, type Scope, type Subjects, subject
 import { deliveryTable, headTable } from '../tables.ts';
 
 /**
- * Redeliveries of payments: they join the order key of their payment again, so that its next revision and its retraction
- * wait for them. The facts say which payment an event describes.
+ * Redeliveries of payments join the order key of their payment again, so that the payment's next revision and its retraction wait
+ * for them. The facts say which payment an event describes.
  */
 
 /** A completed delivery that is about to return to the queue, with its place there. */
@@ -22,7 +22,7 @@ const factColumns = new Columns({
 
 const headColumns = headTable.pick(['webhookNo', 'endpointNo', 'ordering']);
 
-/** The completed deliveries of payments among these, each with its key. */
+/** Finds the completed deliveries of payments among these ids, each with its order key. */
 export async function findRejoining(
   queries: Queries,
   dialect: Dialect,
@@ -63,7 +63,7 @@ export function takePlaces(queries: Queries, dialect: Dialect, rejoining: readon
   return joinKeys(queries, dialect, rejoining);
 }
 
-/** A delivery that another redelivery has queued since keeps the place that it has. */
+/** Writes the places of deliveries that are in the queue now. A delivery that another redelivery has queued first keeps its place. */
 export async function writePlaces(
   queries: Queries,
   dialect: Dialect,

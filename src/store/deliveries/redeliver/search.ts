@@ -32,8 +32,8 @@ const foundColumns = new Columns({
 type Found = { readonly hex: string } & Pick<RowOf<typeof foundColumns>, 'webhookNo' | 'test'>;
 
 /**
- * The next matches after an id, from the record and the queue, without alerts and test requests. Both tables are read only
- * as far as the limits say.
+ * Finds the next matches after an id among completed and waiting deliveries, without alerts and test requests. Both tables are
+ * read only up to the limits.
  */
 export async function findShare(queries: Queries, dialect: Dialect, search: Search): Promise<Share> {
   await queries.get(dialect.planForClaims);
@@ -48,8 +48,8 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
     parts.push({ source, end: await endOfWalk(queries, dialect, walkOf(narrowed, source), search) });
   }
   const inTable = (name: string) => parts.filter(({ source }) => source.table === name);
-  // PostgreSQL reads each with a later snapshot. A delivery that is completed or sent again during the reads is in one
-  // of the three.
+  // PostgreSQL runs each read with a later snapshot. A delivery that is completed or sent again in between is in at least one of
+  // the three reads.
   for (const { source, end } of [...inTable('queue'), ...inTable('deliveries'), ...inTable('queue')]) {
     const rows = await readMatches(queries, dialect, source, search, end);
     for (const { id, ...row } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), ...row });
@@ -63,7 +63,7 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   return { found: events, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
 }
 
-/** Only deliveries that existed when the redelivery was started. */
+/** Narrows the scope to deliveries that existed when the redelivery was started. */
 function narrow(scope: Scope, startedAtMs: number): Scope {
   const untilMs = startedAtMs + 1;
   const toHex = firstHexAt(untilMs);

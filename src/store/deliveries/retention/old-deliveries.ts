@@ -50,10 +50,7 @@ export async function* forgetDeliveries(run: Run, entity: Entity): AsyncGenerato
   yield* pruneNumbers(run, entity.key);
 }
 
-/**
- * Returns the rows that it deleted. Another instance may be deleting some, or a redelivery may have moved them to the
- * queue.
- */
+/** Returns the deleted rows. Skips rows that another instance is deleting, or that a redelivery has moved to the queue. */
 async function deleteDeliveries(
   queries: Queries,
   { db: { dialect } }: Run,
@@ -80,7 +77,7 @@ async function deleteDeliveries(
       );
       for (const { bytes } of removed) counts.stored(key, -bytes);
     };
-    // `created` stands for the rest of a delivery's bytes.
+    // The change of `created` below subtracts the rest of a delivery's bytes.
     const bytesOfResponse = `${STORED_BYTES.record} - ${STORED_BYTES.queued}`;
     await remove(`deliveries where entity_id = $1 and id in ${list}`, bytesOfResponse);
     await remove(`attempts where entity_id = $1 and delivery_id in ${list}`, STORED_BYTES.attempt);
@@ -94,11 +91,11 @@ async function deleteDeliveries(
   return gone;
 }
 
-/** Counters of times from which nothing is left. */
+/** Removes the counters of times from which no deliveries are left. */
 async function forgetDeliveryCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
   const bucket = Math.floor(beforeMs / ENTITY_BUCKET_MS);
   await db.transaction(async (queries) => {
-    // Shards of one bucket may cancel each other out, so a bucket goes as a whole or not at all.
+    // Shards of one bucket may cancel each other out, so all shards of a bucket are removed together.
     await queries.run(
       `delete from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket in (
          select bucket from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket < $2

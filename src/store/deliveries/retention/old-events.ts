@@ -21,7 +21,7 @@ const goneColumns = new Columns({
   isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`),
 });
 
-/** An event goes once it has no delivery and no task, and can no longer be retracted. */
+/** Removes events that have no delivery and no task, and that can no longer be retracted. */
 export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
   const { db, batches, pruned, dryRun, eventsBeforeHex } = run;
   const { bindUuid, hexOf } = db.dialect;
@@ -59,7 +59,7 @@ async function findWanted(
   const inRange = (table: string) =>
     `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)`;
   const hasTask = 'exists (select 1 from tasks t where t.entity_id = $1 and (t.event_no = e.no or t.subject = e.no))';
-  // In a dry run, the old deliveries are still there and must not count. An old event has no younger ones.
+  // In a dry run, the old deliveries are still there and must not count. An old event has no younger deliveries.
   const left = [hasTask, inRange('queue'), ...(dryRun ? [] : [inRange('deliveries')])].join(' or ');
   for (const chunk of chunks(events)) {
     const rows = await db.all<{ no: SqlUuid }>(
@@ -96,7 +96,7 @@ async function deleteEvents(
     await forgetWhatFor(queries, dialect, key, rows);
     for (const { eventId, no } of removed) {
       if (eventId === null) continue;
-      // By the number too: the same id may have been accepted again since.
+      // Compares the number too, because the same id may have been accepted again since.
       await queries.run('delete from event_ids where entity_id = $1 and hash = $2 and no = $3', [
         key,
         eventIdKey(dialect, eventId),
@@ -118,7 +118,7 @@ async function deleteEvents(
 
 type GoneEvent = Pick<RowOf<typeof goneColumns>, 'no' | 'event' | 'body'>;
 
-/** Removed events no longer supersede others. */
+/** Forgets the subjects of removed events, so that these no longer supersede others. */
 export async function forgetWhatFor(
   queries: Queries,
   dialect: Dialect,
@@ -134,7 +134,7 @@ export async function forgetWhatFor(
   await forgetSubjects(queries, dialect, entity, withRole);
 }
 
-/** Counters of times from which nothing is left. */
+/** Removes the counters of times from which no events are left. */
 export async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
   await db.transaction(async (queries) => {
     await queries.run(

@@ -14,16 +14,16 @@ export type Pruned = {
 export type Run = {
   db: Database;
   batches: PacedBatches;
-  /** Only counts what would go. */
+  /** Only counts the rows that a run would remove. */
   dryRun: boolean;
   nowS: number;
   beforeS: number;
   /** Sorts before every id that stays. */
   beforeHex: string;
   beforeMs: number;
-  /** Whether days that are old only in part stay whole; then batches end before them. */
+  /** Whether a day that is only partly old stays whole. If so, batches end before such a day. */
   keepsDays: boolean;
-  /** Where batches end. */
+  /** The ids at which batches end. */
   deliveriesBeforeHex: string;
   eventsBeforeHex: string;
   pruned: Pruned;

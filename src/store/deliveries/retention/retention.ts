@@ -23,21 +23,21 @@ import {
 } from './small-tables.ts';
 
 /**
- * Removes completed deliveries and their events when they are old, entity by entity in the order of ids, in short
- * transactions. A waiting delivery is in the queue and stays however old it is, and so does its event. The deliveries of a
- * payment that can still be undone stay too (`store/events/retraction/retractable.ts`). Several instances may do this at once: each skips
- * the rows that another is deleting. If tables are partitioned by day, whole old days are dropped first.
+ * Removes completed deliveries and their events when they are old, entity by entity in the order of ids, in short transactions.
+ * Waiting deliveries stay, however old they are, and so do their events. The deliveries of a payment that can still be retracted
+ * stay too (`store/events/retraction/retractable.ts`). Several instances may do this at once: each skips the rows that another
+ * instance is deleting. If tables are partitioned by day, whole old days are dropped first.
  */
 
 export type PruneOptions = {
   olderThanMs: number;
   batches: PacedBatches;
-  /** Only counts what would go. */
+  /** Only counts the rows that a run would remove. */
   dryRun?: boolean;
-  /** On a store that is partitioned by day, leaves a day that is old only in part until it can be dropped. */
+  /** If tables are partitioned by day, leaves a day that is only partly old until it can be dropped. */
   keepsDays?: boolean;
   onProgress?: (soFar: Readonly<Pruned>) => void;
-  /** The database clock if absent: an instance whose clock runs ahead must not remove rows that others still keep. */
+  /** The database's clock by default, because an instance whose clock runs ahead must not remove rows too early. */
   nowMs?: number;
 };
 
@@ -86,7 +86,7 @@ type Prunable =
   | ('own_secrets' | 'endpoints' | 'facts' | 'invoices' | 'changes');
 
 /**
- * The steps that have something to remove. Usually an entity has nothing, which one statement tells. Deliveries go before
+ * The steps that have rows to remove. One statement finds them, because usually an entity has none. Deliveries are removed before
  * their events.
  */
 async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean): Promise<Step[]> {

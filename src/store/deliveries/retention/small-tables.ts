@@ -17,7 +17,7 @@ const isGone = `blocked >= ${BLOCKED.deleted}`;
 const subjectColumns = taskTable.pick(['subject']);
 const ofHeads = (count: number) => `entity_id = $1 and webhook_no in ${valuesList(1, count, 1)}`;
 
-/** Heads of webhooks that were deleted stay while a delivery names them, or a task cancels their deliveries. */
+/** Removes the heads of deleted webhooks, except heads that a delivery names or whose deliveries a task still cancels. */
 export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGenerator<void> {
   if (dryRun) return;
   await db.transaction(async (queries) => {
@@ -102,7 +102,7 @@ export async function* pruneChanges({ db, batches, dryRun }: Run, { entityId }: 
   yield;
 }
 
-/** Secrets and keys that sign no more; there are a handful at most. */
+/** Removes expired secrets and keys. An entity has a handful of them at most. */
 export async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
   const parameters = [entityId, nowS];
   for (const table of ['signing_secrets', 'signing_keys', 'endpoint_secrets']) {
@@ -114,7 +114,7 @@ export async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityI
   }
 }
 
-/** Removed endpoints stay while a delivery may name them, and are not part of the report. */
+/** Removes the rows of removed endpoints that no delivery can name. They are not part of the report. */
 export async function* pruneEndpoints(
   { db, batches, dryRun, beforeMs, beforeHex }: Run,
   { key }: Entity,

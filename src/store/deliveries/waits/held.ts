@@ -4,7 +4,7 @@ import type { Queries } from '../../database/database.ts';
 import { Columns, integer, nullable, text } from '../../database/sql.ts';
 import { apiKeyTable, auditTable } from '../../tenants/tables.ts';
 
-/** Who or what holds deliveries. */
+/** Finds why deliveries are on hold: the suspension of a webhook, or the person or key that paused an endpoint. */
 
 const suspensionColumns = new Columns({
   webhookId: text('id'),
@@ -33,7 +33,7 @@ type Pauser = { readonly actor: string | null; readonly actorName: string | null
  * by this much.
  */
 const CLOCKS_DIFFER_S = 60;
-/** Limit on the endpoints for which the audit log is read. Others are shown without the person or key that paused them. */
+/** Limit on the endpoints for which the audit log is read. Further endpoints are shown without the person or key that paused them. */
 const MAX_ENDPOINTS = 10;
 const MAX_ENTRIES = 100;
 

@@ -8,7 +8,7 @@ import { BLOCKED } from '../heads.ts';
 import { readPausers, readSuspensions } from './held.ts';
 import { type InProgress, readInProgress } from './receivers.ts';
 
-/** Why deliveries were not sent yet: what their heads, their order keys and the requests in progress say. */
+/** Why deliveries were not sent yet, according to their heads, their order keys and the requests in progress. */
 
 const waitingColumns = new Columns({
   id: uuid('q.id'),
@@ -68,7 +68,7 @@ type Facts = {
   readonly backlogs: ReadonlyMap<number, number>;
 };
 
-/** Each kind is read only for the rows that need it, with one statement for all of them or a bounded number. */
+/** Reads each part only for the rows that need it, with one statement or a bounded number of statements. */
 async function readFacts(scope: Scope, rows: readonly Waiting[]): Promise<Facts> {
   const { queries, dialect, entityId, nowMs } = scope;
   const entity = entityKey(dialect, entityId);
@@ -120,7 +120,7 @@ function decide({ dialect, nowMs }: Scope, row: Waiting, facts: Facts): WaitsFor
   return decideDue(row, facts, nowMs);
 }
 
-/** A receiver that answers within this time is not what a delivery waits for. */
+/** A receiver that answers within this time is not the reason why a delivery waits. */
 const SLOW_AFTER_MS = 5_000;
 
 function decideDue(row: Waiting, facts: Facts, nowMs: number): WaitsFor {
@@ -148,7 +148,7 @@ function secondsOf(ms: number | null): number | null {
 
 const firstColumns = new Columns({ key: uuid('order_key'), id: uuid('id') });
 
-/** The first delivery of each order key, which the others of the key wait for. */
+/** The first delivery of each order key, for which the other deliveries of the key wait. */
 async function readFirsts(
   { queries, dialect, entityId }: Scope,
   parked: readonly Waiting[],
@@ -167,7 +167,7 @@ async function readFirsts(
 
 const backlogColumns = new Columns({ endpointNo: integer('h.endpoint_no'), waiting: integer('sum(c.waiting)') });
 
-/** The number of deliveries that wait for each endpoint. Deliveries that wait before a given one are among them. */
+/** The number of deliveries that wait for each endpoint, including the deliveries before a given one. */
 async function readBacklogs(
   queries: Queries,
   entity: SqlUuid,

@@ -7,14 +7,14 @@ import { headTable } from '../tables.ts';
 
 export type InProgress = {
   readonly requests: number;
-  /** When the oldest of them was claimed; null if there is none. */
+  /** When the oldest request was claimed; null if there is none. */
   readonly oldestMs: number | null;
 };
 
 /** Limit on the destinations that are read for one response. */
 const MAX_DESTINATIONS = 20;
 const MAX_HEADS = 20;
-/** Claims take the rows that are due first, so that leases are among these. */
+/** Rows of a head that are read. Claims take the rows that are due first, so the rows with leases are among them. */
 const ROWS_OF_HEAD = 32;
 
 const headColumns = headTable.pick(['webhookNo', 'generation']);
@@ -40,7 +40,8 @@ async function readLeases({ queries, entity, nowMs }: Scope, destination: Destin
   );
   if (heads.length === 0) return { requests: 0, oldestMs: null };
   const parameters = new Parameters(entity, nowMs);
-  // A lease says when it ends and how long it is; the test of a row that was accepted and sent at once has no length.
+  // A request started at the end of its lease minus the length of the lease. If the row has no length, the request started at the
+  // due time.
   const started = 'case when lease_s > 0 then lease_ms - lease_s * 1000 else due_ms end as started_ms';
   const ofHeads = heads.map(
     ({ webhookNo, generation }, index) => `select started_ms from (

@@ -10,7 +10,7 @@ import { detachRecords, dropRecords } from './records.ts';
  * rows of a day that contains too many rows which are still needed.
  */
 
-/** Batches stop at these ids, because a later day will be dropped. Both sort before every id that stays. */
+/** Batches stop at these ids, because the days after them will be dropped whole. Both sort before every id that stays. */
 type Ends = { deliveriesBeforeHex: string; eventsBeforeHex: string };
 
 /** Drops old days, and returns the ends for batches. Several instances may do this at once. */
@@ -29,7 +29,7 @@ export async function dropOldDays(run: Run): Promise<Ends> {
   for (const days of await detachedDays(run, 'deliveries')) await dropRecords(run, days);
   for (const days of attachedDays(layout, 'events', beforeMs)) {
     if (run.batches.isStopped) return whole;
-    // The day's deliveries are still there, and they need its events.
+    // If the day's deliveries stay, they need its events.
     const result = needed.deliveries.has(days.suffix) ? 'too much is needed' : await detachEvents(run, days);
     if (result === 'too much is needed') needed.events.add(days.suffix);
     if (result === 'locked') break;

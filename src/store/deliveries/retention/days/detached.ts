@@ -16,10 +16,10 @@ export const MAX_NEEDED = 1_000;
 /** The shard of the counters for dropped days. The processes use the shards from 0 to 15. */
 export const DROPPED_SHARD = 16;
 
-/** Sums over a day of many millions of rows. */
+/** Long enough for sums over a day with many millions of rows. */
 export const DROP_DEADLINE_MS = 30 * 60_000;
 
-/** If the lock times out, the day is left for the next run. Other old days still go. */
+/** If the lock times out, this day and the later ones are left for the next run. */
 export async function detach(db: Database, work: (queries: Queries) => Promise<Detached>): Promise<Detached> {
   try {
     return (await withShortLock(db, work)) ?? 'by another';
@@ -52,7 +52,10 @@ export function addStored(queries: Queries, bytes: string, from: string, undeliv
 
 const subjectColumns = new Columns({ entity: uuid('entity_id'), no: uuid('subject') });
 
-/** Makes the table `retractable`. Returns the number of its events, which is above the limit if there are more. */
+/**
+ * Makes the temporary table `retractable` of events that may still be retracted. Returns their number, which is above
+ * `MAX_NEEDED` if there are too many.
+ */
 export async function nameRetractable(queries: Queries, dialect: Dialect, days: Days): Promise<number> {
   const payments = await readRetractable(queries, (column) => within(days, column), MAX_NEEDED + 1);
   await queries.run('create temp table retractable (entity_id uuid, no uuid, last uuid) on commit drop');

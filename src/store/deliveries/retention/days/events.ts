@@ -30,21 +30,21 @@ import {
   nameRetractable,
 } from './detached.ts';
 
-/** Events of a day whose records are gone. */
+/** Removes the events of a day whose deliveries are gone. */
 
 /** The number of the event whose delivery has this id. */
 const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 26) || '0000000000' as uuid)`;
 
 /**
- * Detaches the day. Events that still have a delivery, or whose payment is not decided, move to the default partition. Nothing
- * can need another event of the day during this check: its deliveries are gone, so that none of them can be sent again.
+ * Detaches the day. Events that still have a delivery, or that may still be retracted, move to the default partition. No other
+ * event of the day can become needed during this check, because its deliveries are gone and cannot be sent again.
  */
 export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
   const events = `events_${days.suffix}`;
   const ofDelivery = (table: string) =>
     `select entity_id, ${EVENT_OF('id')} as no from ${table} where ${within(days, 'id')}`;
   return detach(db, async (queries) => {
-    // Another instance may be about to detach the records.
+    // Another instance may be about to detach the day's deliveries.
     if (!(await isAttached(queries, events)) || (await isAttached(queries, `deliveries_${days.suffix}`))) {
       return 'by another';
     }
@@ -83,7 +83,7 @@ export async function dropEvents(run: Run, days: Days): Promise<void> {
   try {
     await forgetNames(run, days);
   } catch (error) {
-    // Another instance was quicker, and has dropped it.
+    // Ignores the error if another instance has dropped the day first.
     if (await exists(db, events)) throw error;
   }
   if (batches.isStopped) return;
@@ -112,7 +112,7 @@ export async function dropEvents(run: Run, days: Days): Promise<void> {
   );
 }
 
-/** The ids that senders chose, and what events are about: rows of other tables, a batch at a time. Repeating it changes nothing. */
+/** Removes the event ids and the subjects of the day's events from other tables, a batch at a time. A repetition changes nothing. */
 async function forgetNames({ db, batches }: Run, days: Days): Promise<void> {
   const { bindUuid } = db.dialect;
   const first = bindUuid('0'.repeat(32));
@@ -123,7 +123,7 @@ async function forgetNames({ db, batches }: Run, days: Days): Promise<void> {
       const to = await placeAfter(db, days, from, size * LOOKED_AT);
       const rows = await goneColumns.all(
         db,
-        // A subselect with a limit: without it, PostgreSQL reads the whole day if it expects few matches.
+        // Without the limit in the subselect, PostgreSQL reads the whole day if it expects few matches.
         `select ${goneColumns.list} from (
            select entity_id, no, event, event_id, body from events_${days.suffix} where (entity_id, no) > ($1, $2)
            order by entity_id, no limit ${size * LOOKED_AT}) looked_at
@@ -145,7 +145,7 @@ type Place = RowOf<typeof placeColumns>;
  */
 const LOOKED_AT = 16;
 
-/** The event that is `events` places further on in the day. Null if there are fewer. */
+/** The event that is `events` places further on in the day. Null if the day has fewer events. */
 async function placeAfter(db: Run['db'], days: Days, { entity, no }: Place, events: number): Promise<Place | null> {
   const place = await placeColumns.get(
     db,

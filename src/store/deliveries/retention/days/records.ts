@@ -18,12 +18,12 @@ import {
   nameRetractable,
 } from './detached.ts';
 
-/** Deliveries and attempts of a day, which go together. */
+/** Deliveries and attempts of a day, which are removed together. */
 
 /**
  * Detaches the day from both tables. Deliveries of events that may still be retracted move to the default partition with their
- * attempts, as do the attempts of a delivery that still waits, or waits again. Completions and redeliveries of the day wait for
- * this transaction, and no others.
+ * attempts. So do the attempts of deliveries that are in the queue. Only completions and redeliveries of the day's deliveries
+ * wait for this transaction.
  */
 export function detachRecords({ db }: Run, days: Days): Promise<Detached> {
   const deliveries = `deliveries_${days.suffix}`;
@@ -97,7 +97,7 @@ export async function dropRecords({ db, pruned }: Run, days: Days): Promise<void
   pruned.attempts += Number(gone?.attempts ?? 0);
 }
 
-/** Counters of deliveries are by the time in their ids. */
+/** Subtracts the day from the counters of deliveries, whose buckets follow the time in the ids. */
 function takeFromCounts(queries: Queries, webhookNo: string, bucket: string): Promise<number> {
   const totals = COMPLETED.map((status) => `-coalesce(sum(total) filter (where status = ${STATUS_CODES[status]}), 0)`);
   return queries.run(
