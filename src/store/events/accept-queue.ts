@@ -10,7 +10,7 @@ import { Turns } from '../turns.ts';
 import { acceptEvents } from './accept.ts';
 import { type Acceptance, type AcceptedGroup, emptyGroup, type NewEvent } from './acceptance.ts';
 
-/** Enough events to share the cost of a commit, few enough not to make the first of them wait for the last. */
+/** Enough events to share the cost of a commit, and few enough that the first event does not wait for the last. */
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
 const MAX_TICKS = 5;
@@ -28,13 +28,13 @@ type Waiting = {
 type Lane = string | null;
 const ALL_ENTITIES = null;
 
-/** Callbacks after a commit, and the dispatcher. */
+/** Callbacks after a commit, and the parts that the queue works with. */
 export type AcceptQueueOptions = {
-  /** Destinations with deliveries to claim, and since when by the database clock. */
+  /** Destinations with deliveries that are due and must be claimed, and the time of the database's clock. */
   onDue: (due: ReadonlySet<DestinationKey>, nowMs: number) => void;
-  /** Each event that is new, with the destination of each of its deliveries. */
+  /** Called for each new event, with the destinations of its deliveries. */
   onAccepted?: (entityId: string, destinations: readonly DestinationKey[]) => void;
-  /** Deliveries of an event follow that one transaction had no room for. */
+  /** Called if a task creates further deliveries of an event, because one transaction had no room for them. */
   onTask?: () => void;
   /** The dispatcher of this process, if it has one. */
   directDispatch?: DirectDispatch | null;
@@ -45,14 +45,15 @@ export type AcceptQueueOptions = {
 };
 
 /**
- * Group commit: events that arrive together, or while a commit is under way, share the next one, in turns of their entities. An
- * acceptance resolves only after the commit that holds the event and all of its deliveries, or a task for the rest of them.
+ * Group commit: events that arrive together, or while a commit is under way, share the next commit, in turns of their entities.
+ * An acceptance resolves only after the commit of the event with all its deliveries, or with a task that creates the remaining
+ * ones.
  */
 export class AcceptQueue {
   readonly #waiting = new Turns<Waiting>();
   /**
-   * Lanes that commit now. There is one lane for all. If the tables are distributed, each entity has a lane, so that a server
-   * that is down stops only its own entities.
+   * Lanes that commit now. Usually one lane serves all entities. If the tables are distributed, each entity has its own lane, so
+   * that a server that is down stops only its own entities.
    */
   readonly #lanes = new Set<Lane>();
 
@@ -107,8 +108,8 @@ export class AcceptQueue {
   }
 
   /**
-   * Requests that have arrived join the group, as long as each tick of the event loop brings some. A commit of SQLite
-   * blocks that loop, and a group of one costs as much as a group of many.
+   * Waits while each tick of the event loop brings further requests, so that they join the group. A commit of SQLite blocks the
+   * event loop, and a group of one costs as much as a group of many.
    */
   async #gather(entity: string | undefined): Promise<void> {
     let gathered = 0;
@@ -120,8 +121,8 @@ export class AcceptQueue {
   }
 
   /**
-   * Accepted deliveries go out before more are accepted: a saturated process would accept faster than it sends, and a
-   * delivery without a slot costs a claim. It waits only while each tick shortens the queue, never for a receiver.
+   * Waits while accepted deliveries are sent. A saturated process would accept faster than it sends, and each delivery without a
+   * slot costs a claim. It waits only while each tick shortens the queue, and never for a receiver.
    */
   async #letQueueShrink(): Promise<void> {
     let before = Number.POSITIVE_INFINITY;
@@ -133,7 +134,7 @@ export class AcceptQueue {
     }
   }
 
-  /** Returns how many of the first events were settled: the others did not fit into one transaction. */
+  /** Returns how many events were settled, from the first on. The remaining events did not fit into one transaction. */
   async #commit(group: readonly Waiting[]): Promise<number> {
     try {
       const accepted = await this.#store(group.map(({ event }) => event));
@@ -146,8 +147,8 @@ export class AcceptQueue {
     } catch (error) {
       const isUnavailable = error instanceof StoreUnavailableError && !(error.cause instanceof HeadChangedError);
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
-      // The database rejects one of the events, or the webhooks of one change all the time. Each event is then accepted
-      // alone, so that only that one fails.
+      // The database rejects one of the events, or the webhooks of one event change all the time. Each event is then accepted
+      // alone, so that only this event fails.
       else for (const member of group) await this.#commit([member]);
       return group.length;
     }
@@ -160,7 +161,7 @@ export class AcceptQueue {
     return repeatIfHeadChanged(() => this.#storeOnce(events, also));
   }
 
-  /** Accepts the events in one transaction. If it fails, frees the slots that it took. */
+  /** Accepts the events in one transaction. If the transaction fails, frees the slots that it took. */
   async #storeOnce(
     events: readonly NewEvent[],
     also?: (queries: Queries, results: AcceptedGroup['results']) => Promise<void>,
@@ -189,7 +190,7 @@ export class AcceptQueue {
   }
 }
 
-/** The span ends as the acceptance does. */
+/** Ends the span when the acceptance ends. */
 async function ending(span: AcceptanceSpan, accepting: Promise<Acceptance>): Promise<Acceptance> {
   try {
     const accepted = await accepting;

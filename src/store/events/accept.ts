@@ -35,7 +35,7 @@ import { findRetracted, startRetractions } from './retraction/retraction.ts';
 
 /** Acceptance: an event and one delivery for each matching webhook, in one transaction. */
 
-/** Decides about each event, and stores those that are new. */
+/** Decides about each event, and stores the new events. */
 const DECIDE: readonly AcceptanceStep[] = [
   findReceivers,
   numberAndFilter,
@@ -57,8 +57,8 @@ const STORE: readonly AcceptanceStep[] = [
 ];
 
 /**
- * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
- * gets its own result: an acceptance, or the error that it alone has.
+ * Accepts a whole group in a handful of statements. No statement can fail because of the content of one event. Each event gets
+ * its own result: an acceptance, or its own error.
  */
 export async function acceptEvents(
   queries: Queries,
@@ -82,8 +82,8 @@ export async function acceptEvents(
 }
 
 /**
- * Gives the first events their numbers, as many as one transaction has room for, and leaves out the webhooks that do not want
- * them. If an event supersedes an earlier one of the group, or would be superseded by it, it begins the next group.
+ * Numbers the first events, as many as one transaction has room for, and leaves out the webhooks that do not want them. If an
+ * event supersedes an earlier event of the group, or the earlier event would supersede it, it begins the next group.
  */
 async function numberAndFilter(run: AcceptanceRun): Promise<void> {
   const { queries, dialect, events, group, numbers } = run;
@@ -102,7 +102,7 @@ async function numberAndFilter(run: AcceptanceRun): Promise<void> {
   run.incoming = incoming;
 }
 
-/** Whether one transaction has room for its deliveries, and no filter or finality leaves a webhook out. */
+/** Whether one transaction has room for the event's deliveries, and no filter or finality leaves a webhook out. */
 function isForAll(event: NewEvent, found: readonly Receiver[], most: number): boolean {
   return event.finality == null && found.length <= most && found.every(({ filterHash }) => filterHash === null);
 }
@@ -115,7 +115,7 @@ async function withReceivers(
 ): Promise<Incoming> {
   const current = found.slice(0, dialect.limits.deliveries);
   const part = await asFirstSeen(queries, event, current);
-  // The walk decides whether deliveries follow: a count is another statement, and may disagree.
+  // Whether a task follows depends on the webhooks that were read, because a count is another statement and may disagree.
   const rest = found.length > part.length ? restAfter(part) : null;
   const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
   const wanting = isSelective ? await wantedBy(queries, event, part) : part;
@@ -123,7 +123,7 @@ async function withReceivers(
   return { event, eventNo, receivers: wanting, deliveries, rest };
 }
 
-/** The finality of each webhook when the payment was first seen. */
+/** Gives each webhook the finality that it had when the payment was first seen. */
 async function asFirstSeen(
   queries: Queries,
   { entityId, finality, seenRevision }: NewEvent,
@@ -145,8 +145,8 @@ function ofOneTransaction({ isDistributed }: Dialect, events: readonly NewEvent[
 }
 
 /**
- * For an event whose deliveries are created later. A task creates a retraction's deliveries. A held event gets its
- * deliveries as its transaction becomes final.
+ * Takes an event whose deliveries are created later: a task creates the deliveries of a retraction, and a held event gets
+ * deliveries when its transaction reaches the finality of each webhook.
  */
 async function withoutReceivers(
   queries: Queries,
@@ -170,7 +170,7 @@ async function insertPlanned({ queries, dialect, plan, order, changes }: Accepta
   await insertDeliveries(queries, dialect, plan.rows, { events, promoted, changes });
 }
 
-/** For the caller, once the transaction is committed. */
+/** Gives the caller what it needs once the transaction is committed. */
 function announce({ group, plan, order }: AcceptanceRun): void {
   for (const { destination } of order.promoted) plan.due.add(destination);
   group.dispatched = plan.dispatched;

@@ -9,7 +9,7 @@ import type { CountChanges } from '../deliveries/counts/counts.ts';
 import type { Place, Promotion } from '../deliveries/order/order-keys.ts';
 import type { QueuedDelivery } from '../deliveries/queued.ts';
 
-/** The steps of an acceptance share these types: the event as it comes in, its parts, and the transaction. */
+/** Types that the steps of an acceptance share: the event as it comes in, its parts, and the transaction. */
 
 export type NewEvent = {
   entityId: string;
@@ -22,52 +22,52 @@ export type NewEvent = {
   /** The agreement and the transfer, if the payload names them. */
   agreementId?: string | null;
   transferId?: string | null;
-  /** Only webhooks that wanted this finality at `seenRevision` get the event; all webhooks get it if the finality is null. */
+  /** If a finality is set, only webhooks that wanted it at `seenRevision` get the event. Otherwise all webhooks get it. */
   finality?: string | null;
   /** The amount that webhooks with rules compare (`domain/chain/finality-by-amount.ts`). */
   ruleAmount?: string | null;
   seenRevision?: number | null;
-  /** The fact that it is about: a webhook gets the events of one fact in order. */
+  /** The fact that the event is about. A webhook gets the events of one fact in order. */
   factKey?: string | null;
   /** The id of the event that this one retracts. The retraction goes to the receivers that may have that event. */
   retracts?: string | null;
-  /** The round of the event that it retracts; 0 unless that event was held. */
+  /** The round of the retracted event, or 0 unless that event was held. */
   round?: number;
-  /** The state of its invoice, if it is an event of an invoice. */
+  /** The state of the invoice, if the event is about an invoice. */
   invoiceState?: InvoiceState | null;
-  /** The payment that it describes, of which retractions may have been published before. */
+  /** The payment that the event describes, if retractions of the payment may have been published before. */
   returned?: Returned | null;
   /**
    * The transaction for which the event is held. Each webhook gets a delivery when the transaction reaches the finality that
    * the webhook asked for.
    */
   heldFor?: string | null;
-  /** How many events of the entity may be held for transactions that no block has; any number without it. */
+  /** How many events of the entity may be held for transactions that no block has. Null for no limit. */
   heldLimit?: number | null;
-  /** The trace that it belongs to (`domain/trace-context.ts`). */
+  /** The trace that the event belongs to (`domain/trace-context.ts`). */
   trace?: string | null;
-  /** Whether the event begins a trace if it belongs to none. `batchTrace` is the trace of the batch that it came with. */
+  /** Whether the event begins a trace if it belongs to none. `batchTrace` is the trace of the batch that contained the event. */
   beginsTrace?: boolean;
   batchTrace?: string | null;
   /** The time from acceptance to the first attempt: the first step of the schedule. */
   firstDelayMs: number;
 };
 
-/** A webhook that an event goes to, with the head of its queue. */
+/** A webhook that gets an event, with the head of its queue. */
 export type Receiver = {
   webhookNo: number;
   webhookId: string;
   postUrl: string;
   destination: DestinationKey;
   endpointNo: number;
-  /** Whether the endpoint keeps order. */
+  /** Whether the endpoint has ordering. */
   isOrdered: boolean;
   isBlocked: boolean;
   generation: number;
   failingSinceMs: number | null;
-  /** The entity's revision. A new one means that its signing secrets may have changed. */
+  /** The entity's revision. A new revision means that the entity's signing secrets may have changed. */
   revision: number;
-  /** The state of the entity's registry that this row belongs to: `entities.revision`. */
+  /** The revision of the entity's registry that this row belongs to: `entities.revision`. */
   registryRevision: number;
   /** A stored finality; null if the webhook has the default of its event kind. */
   finality: string | null;
@@ -83,7 +83,7 @@ export type RetractedEvent = {
   readonly event: string;
   readonly agreementId: string | null;
   readonly transferId: string | null;
-  /** How many webhooks may have received it. */
+  /** How many webhooks may have received the event. */
   readonly receivers: number;
 };
 
@@ -92,9 +92,9 @@ export type Incoming = {
   readonly eventNo: string;
   /** Receivers whose deliveries are created in this transaction. */
   readonly receivers: readonly Receiver[];
-  /** All of its deliveries, including those that a task makes. */
+  /** The number of all deliveries, including deliveries that a task creates. */
   readonly deliveries: number;
-  /** The position at which a task continues. Null if this transaction creates all deliveries. */
+  /** Where a task continues. Null if this transaction creates all deliveries. */
   readonly rest: Rest | null;
   /** The event that a retraction withdraws. */
   readonly retracted?: RetractedEvent;
@@ -102,7 +102,7 @@ export type Incoming = {
   readonly rejected?: DomainError;
 };
 
-/** The walk continues after this webhook, over the registry as it was at this revision. */
+/** The fan-out continues after this webhook, over the registry as it was at this revision. */
 export type Rest = { readonly afterNo: number; readonly revision: number };
 
 /** A payment that has returned: its fact, with a revision above 1. */
@@ -116,12 +116,12 @@ export function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId
   return `${entityId} ${networkId} ${event}`;
 }
 
-/** Cheaper than to compare two keys. */
+/** Whether both events have one cell. This is cheaper than a comparison of two keys. */
 export function isSameCell(one: NewEvent, other: NewEvent): boolean {
   return one.entityId === other.entityId && one.networkId === other.networkId && one.event === other.event;
 }
 
-/** The place of each delivery in the order of its key; null for a delivery without a key. */
+/** Returns the place of a delivery in the order of its key; null for a delivery without a key. */
 export type Turns = (incoming: Incoming, receiver: Receiver) => Place | null;
 
 export const WITHOUT_ORDER: Turns = () => null;
@@ -132,7 +132,7 @@ export type Order = {
   /** The id of the superseding event, by the number of an event that was superseded on arrival. */
   readonly supersededBy: ReadonlyMap<string, string>;
   readonly turns: Turns;
-  /** Deliveries that are next in their order key, because one before them was superseded. */
+  /** Deliveries that have their turn now, because an earlier delivery of their key was superseded. */
   readonly promoted: readonly Promotion[];
 };
 
@@ -146,13 +146,13 @@ export function hasSubject({ agreementId = null, transferId = null, factKey = nu
   return agreementId !== null || transferId !== null || factKey !== null;
 }
 
-/** The part of an event that its role follows from. */
+/** The part of an event that decides its role. */
 export type EventWithRole = Pick<
   NewEvent,
   'entityId' | 'event' | 'agreementId' | 'transferId' | 'invoiceState' | 'heldFor'
 >;
 
-/** A held event supersedes others when it is released: its transaction may never be in a block. */
+/** The role of an event. A held event supersedes others only when it is released, because its transaction may never be in a block. */
 export function roleOfEvent({
   event,
   agreementId = null,
@@ -172,20 +172,20 @@ export type AcceptancePlan = {
   due: Set<DestinationKey>;
 };
 
-/** `repeated` when the same bytes had been accepted under this id before: the first result counts. */
+/** `repeated` is true if the same bytes were accepted under this id before. The first result counts. */
 export type Acceptance = {
   eventId: string;
   deliveries: number;
-  /** The event that superseded this one on arrival. This one is stored, and not delivered. */
+  /** The event that superseded this one on arrival. A superseded event is stored, and not delivered. */
   supersededBy: string | null;
   repeated: boolean;
 };
 
-/** The result of an acceptance transaction. Nothing in it counts before the commit. */
+/** The result of an acceptance transaction. Callers may use it only after the commit. */
 export type AcceptedGroup = {
   /** In the order of the events. If the group was cut short, the results of the last events are missing. */
   results: (Acceptance | DomainError)[];
-  /** Slots that were taken at each destination; to be freed when the transaction fails. */
+  /** Slots that were taken at each destination. They are freed if the transaction fails. */
   readonly slots: Map<DestinationKey, number>;
   /**
    * The transaction has failed and its slots are free. Its last statement may still run, but it must not take more
@@ -199,7 +199,7 @@ export type AcceptedGroup = {
   nowMs: number;
   /** The destinations of each new event. */
   readonly destinations: { entityId: string; destinations: DestinationKey[] }[];
-  /** Whether deliveries follow that this transaction had no room for. */
+  /** Whether a task creates deliveries that this transaction had no room for. */
   hasRest: boolean;
 };
 
@@ -216,7 +216,7 @@ export function emptyGroup(): AcceptedGroup {
   };
 }
 
-/** One transaction that accepts events. Each step reads what the steps before it have found, and adds its own. */
+/** One transaction that accepts events. Each step reads the results of the steps before it, and adds its own. */
 export type AcceptanceRun = {
   readonly queries: Queries;
   readonly dialect: Dialect;
@@ -227,7 +227,7 @@ export type AcceptanceRun = {
   readonly startedMs: number;
   readonly changes: CountChanges;
   readonly group: AcceptedGroup;
-  /** The receivers of each cell, for as many of the first events as the transaction has room for. */
+  /** The receivers of each cell. They are read for the first events, as many as the transaction has room for. */
   receivers: ReadonlyMap<string, readonly Receiver[]>;
   /** Whether any entity has listen sessions. */
   isListened: boolean;

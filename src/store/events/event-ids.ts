@@ -4,7 +4,7 @@ import type { Dialect, Queries, SqlInteger, SqlUuid } from '../database/database
 import { byEntity, Columns, chunks, entityKey, eventIdKey, nullable, text, uuid, valuesList } from '../database/sql.ts';
 import type { Acceptance, NewEvent } from './acceptance.ts';
 
-/** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
+/** Finds accepted events by their ids, which senders chose or Paybell made from the events' numbers. */
 
 /** Returns the first result again if the event has the same bytes. Another body under the same id is an error. */
 export async function repeatAcceptance(
@@ -21,7 +21,8 @@ export async function repeatAcceptance(
           'select body, deliveries, superseded_by from events where entity_id = $1 and no = $2',
           [entityKey(dialect, event.entityId), dialect.bindUuid(no)],
         );
-  // Retention removed it after the insert had met it: it counts as never accepted, and the next attempt will be.
+  // Retention removed the event after the insertion had found its id. The event counts as never accepted, and the next request
+  // will succeed.
   if (stored === undefined) return new DomainError('event_just_removed', { eventId });
   if (stored.body !== event.body) return new DomainError('event_conflict', { eventId });
   const { deliveries, superseded_by: by } = stored;
@@ -29,7 +30,7 @@ export async function repeatAcceptance(
   return { eventId, deliveries: Number(deliveries), supersededBy, repeated: true };
 }
 
-/** The number of the event that callers know by this id, or null if there is none. */
+/** The number of the event with this public id, or null if there is none. */
 export async function findEventNo(
   queries: Pick<Queries, 'get'>,
   dialect: Dialect,
@@ -44,7 +45,7 @@ export async function findEventNo(
   return (await isNameOfNumber(queries, dialect, entityId, eventId)) ? hexOfId('evt', eventId) : null;
 }
 
-/** Whether the sender chose an id that Paybell has made for another event before. */
+/** Whether Paybell has made this id for another event before. */
 export async function isNameOfNumber(
   queries: Pick<Queries, 'get'>,
   dialect: Dialect,
@@ -60,7 +61,7 @@ export async function isNameOfNumber(
   return row !== undefined;
 }
 
-/** The id that callers know an event by. */
+/** The public id of an event. */
 export async function nameOfEvent(
   queries: Pick<Queries, 'get'>,
   dialect: Dialect,
@@ -76,7 +77,7 @@ export async function nameOfEvent(
 
 const nameColumns = new Columns({ no: uuid('e.no'), eventId: nullable(text('e.event_id')) });
 
-/** The ids that callers know some events by, under their numbers. */
+/** The public ids of events, by their numbers. */
 export async function namesOfEvents(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,

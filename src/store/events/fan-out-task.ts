@@ -6,28 +6,31 @@ import { startTask, type Task } from '../tasks/tasks.ts';
 import type { AcceptanceRun, Incoming, NewEvent, Receiver, Rest } from './acceptance.ts';
 
 /**
- * The tasks that make deliveries after the transaction that accepted their event: the rest of an event for many webhooks
- * and an event that was held (`fan-out.ts`), and a retraction (`retraction/retraction-task.ts`).
+ * Tasks that create deliveries after the transaction that accepted their event. They create the remaining deliveries of an event
+ * for many webhooks, all deliveries of a held event (`fan-out.ts`), and a retraction's (`retraction/retraction-task.ts`).
  */
 
 export type EventTask = Task & { readonly eventNo: SqlUuid; readonly dueMs: number };
 
-/** `revision` names the registry that the task walks. Its keys keep its deliveries behind those of earlier tasks. */
+/**
+ * `revision` names the registry that the task walks. Tasks with the same keys run one after another, which keeps their deliveries
+ * in order.
+ */
 export type NewEventTask = {
   readonly kind: TaskKind;
   readonly event: Pick<NewEvent, 'entityId' | 'agreementId' | 'factKey' | 'finality' | 'seenRevision' | 'ruleAmount'>;
   readonly eventNo: string;
-  /** The event itself, or the event that it retracts. */
+  /** The event itself or, for a retraction, the event that it retracts. */
   readonly subject?: SqlUuid;
   readonly round?: number;
   readonly dueMs: number;
-  /** Deliveries that the event has already. */
+  /** The number of deliveries that the event has already. */
   readonly made: number;
   readonly revision?: number;
   readonly cursor: string;
 };
 
-/** Returns false if there is such a task. */
+/** Returns false if such a task exists. */
 export function startEventTask(
   queries: Queries,
   dialect: Dialect,
@@ -44,7 +47,7 @@ export function startEventTask(
   return startTask(queries, dialect, row);
 }
 
-/** The deliveries that the transaction of their event has no room for. */
+/** Starts the tasks for deliveries that did not fit into the transaction of their event. */
 export async function startFanOuts({ queries, dialect, order, group }: AcceptanceRun): Promise<void> {
   const { nowMs } = group;
   for (const one of order.accepted) {
@@ -77,8 +80,8 @@ export function subjectsOfTask(
 }
 
 /**
- * Deliveries to endpoints with ordering wait for deliveries of earlier events. Deliveries of later events wait for
- * them.
+ * Gives deliveries their places in order: they wait for deliveries of earlier events with their key, and deliveries of later
+ * events wait for them.
  */
 export async function joinOrderKeys(
   queries: Queries,

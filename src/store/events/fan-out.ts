@@ -16,8 +16,8 @@ const eventColumns = eventTable.pick(['networkId', 'event']);
 type Event = { readonly networkId: number; readonly event: string };
 
 /**
- * Makes the deliveries of an event for more webhooks than one transaction has room for, or of an event that was held. The
- * task walks the webhooks by number, which never changes, and ends at the last webhook of the registry at its revision.
+ * Makes the deliveries of an event for more webhooks than one transaction has room for, or of an event that was held. The task
+ * walks the webhooks by number, which never changes, and ends at the last webhook that the registry had at the task's revision.
  */
 export async function fanOutStep(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
   const { queries, dialect, nowMs } = tools;
@@ -49,7 +49,7 @@ export async function fanOutStep(tools: StepTools, task: EventTask): Promise<Pro
   return last === undefined ? 'done' : { phase: task.phase, cursor: String(last.webhookNo), made, waitMs: 0 };
 }
 
-/** Webhooks without a delivery of this event and round, in the queue or completed, so that a step can be repeated. */
+/** Keeps the webhooks without a delivery of this event and round, in the queue or completed. A step can therefore be repeated. */
 async function keepMissing(
   queries: Queries,
   { bindUuid, hexOf }: Dialect,
@@ -68,7 +68,7 @@ async function keepMissing(
   return receivers.filter((receiver) => !made.has(idOf(receiver)));
 }
 
-/** The body is read only for webhooks with a filter. */
+/** Keeps the webhooks that want the event. The body is read only if one of them has a filter. */
 async function keepWanting(
   queries: Queries,
   { entity, entityId, eventNo, finality, ruleAmount }: EventTask,

@@ -8,13 +8,13 @@ import { parseFilter, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './acceptance.ts';
 import { WorkPace } from './work-pace.ts';
 
-/** Which of the webhooks for an event want it, by their filters. */
+/** Decides which webhooks want an event, by their finalities and filters. */
 
-/** A filter in memory takes a few times the bytes of its text. */
+/** The limit on the texts of kept filters. A filter in memory takes a few times the bytes of its text. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 type Kept = { readonly bytes: number; readonly filter: CompiledFilter };
 
-/** By entity and hash of the text, so that nothing that is kept here can be out of date. */
+/** Filters by entity and hash of the text. Because a hash identifies a text, a kept filter is never out of date. */
 const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
 type Filtered = Pick<NewEvent, 'entityId' | 'event' | 'body' | 'finality' | 'ruleAmount'>;
@@ -61,7 +61,7 @@ function withFinality<Webhook extends WithOptions>(
   finality: string,
 ): readonly Webhook[] {
   const byDefault = finalityText(defaultFinality(event));
-  // Many webhooks share a finality, and reading rules takes longer than a look-up.
+  // Many webhooks share a finality, and parsing rules takes longer than a look-up.
   const levels = new Map<string, string>();
   return receivers.filter((receiver) => {
     const stored = receiver.finality ?? byDefault;
@@ -85,10 +85,10 @@ async function readRulesFor(queries: Queries, event: NewEvent): Promise<string[]
   return rows.flatMap((row) => (finalityFor(row.finality, ruleAmount) === finality ? row.finality : []));
 }
 
-/** Some of the stored finalities, so that a statement has few parameters; null for any finality. */
+/** Some of the stored finalities, so that a statement has few parameters. Null stands for any finality. */
 type StoredFinalities = readonly string[] | null;
 
-/** Every webhook that wants the finality of the event has one of these. */
+/** The stored finalities that a webhook for the event can have, in chunks. */
 async function finalitiesFor(queries: Queries, event: NewEvent): Promise<StoredFinalities[]> {
   if (event.finality == null) return [null];
   return [...chunks([event.finality, ...(await readRulesFor(queries, event))])];
@@ -111,7 +111,7 @@ function webhooksFor(event: NewEvent, finalities: StoredFinalities, parameters: 
   return `from webhooks where ${cell.join(' and ')}`;
 }
 
-/** How many webhooks an event goes to in all. */
+/** How many webhooks get an event in all. */
 export async function countReceivers(queries: Queries, event: NewEvent): Promise<number> {
   let receivers = 0;
   for (const finalities of await finalitiesFor(queries, event)) {
@@ -122,7 +122,7 @@ export async function countReceivers(queries: Queries, event: NewEvent): Promise
   return receivers;
 }
 
-/** Filters that one statement reads: SQLite runs it on the event loop, within two milliseconds. */
+/** Filters that one statement reads, so that SQLite blocks the event loop for at most two milliseconds. */
 const FILTERS_PER_READ = 500;
 
 async function countUnwanted(queries: Queries, event: NewEvent, finalities: StoredFinalities): Promise<number> {

@@ -31,7 +31,7 @@ export async function insertEvents(run: AcceptanceRun): Promise<void> {
   }
 }
 
-/** The events that are new: without an id of their sender, or with one that no other event has. */
+/** Returns the new events: events without an id from their sender, or with an id that no other event has. */
 async function insertNames({ queries, dialect, incoming }: AcceptanceRun): Promise<ReadonlySet<Incoming>> {
   const byNo = new Map<string, Incoming>();
   const possible = incoming.filter(({ rejected }) => rejected === undefined);
@@ -45,7 +45,7 @@ async function insertNames({ queries, dialect, incoming }: AcceptanceRun): Promi
     byNo.set(one.eventNo, one);
     named.push({ one, hash: eventIdKey(dialect, eventId), order: `${entityId} ${eventId}` });
   }
-  // In one order everywhere: two instances that are sent the same events would otherwise wait for each other.
+  // Ids are inserted in one order. Otherwise two instances that get the same events could wait for each other.
   named.sort((a, b) => (a.order < b.order ? -1 : 1));
   for (const chunk of awaitedChunks(dialect, named)) {
     const values = chunk.flatMap(({ one, hash }): SqlValue[] => [

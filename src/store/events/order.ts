@@ -27,9 +27,9 @@ import {
 import { nameOfEvent } from './event-ids.ts';
 import { endOutdated } from './retraction/outdate.ts';
 
-/** Order and supersession during acceptance. An event without a part in either costs no statement here. */
+/** Order and supersession during acceptance. An event that neither concerns costs no statement here. */
 
-/** The order of the new events among themselves and with those that wait. */
+/** Orders the new events among themselves and after waiting deliveries. */
 export async function orderDeliveries(run: AcceptanceRun): Promise<void> {
   const { queries, dialect, added, outdated, changes, group } = run;
   run.order = added.some(({ event }) => hasSubject(event))
@@ -37,7 +37,7 @@ export async function orderDeliveries(run: AcceptanceRun): Promise<void> {
     : withoutOrder(added);
 }
 
-/** Locks the subjects of the events, then their order keys. */
+/** Locks the subjects of the events and then their order keys, and gives each delivery its place. */
 async function takeTurns(
   queries: Queries,
   dialect: Dialect,
@@ -80,8 +80,8 @@ async function takeTurns(
 const wantedColumns = webhookCountTable.pick(['entityId', 'event']);
 
 /**
- * Payments are noted only if the entity has a webhook for reminders. For all other entities, the row of a payment would
- * never be read.
+ * Finds the roles of events. A payment gets its role only if the entity has a webhook for reminders, because otherwise nothing
+ * would read the row of the payment.
  */
 async function findRoles(
   queries: Queries,
@@ -109,7 +109,7 @@ async function findRoles(
   });
 }
 
-/** Ends the deliveries that a held event supersedes. Returns the deliveries that have their turn now. */
+/** Supersedes deliveries because a held event is released. Returns the deliveries that have their turn now. */
 export async function supersedeAtRelease(
   queries: Queries,
   dialect: Dialect,
@@ -143,12 +143,12 @@ type JoiningDelivery = {
   readonly place: string;
 };
 
-/** An event goes to each endpoint once. */
+/** Names the delivery of an event to an endpoint, which gets the event once. */
 function placeOf({ eventNo }: Incoming, { endpointNo }: Receiver): string {
   return `${eventNo} ${endpointNo}`;
 }
 
-/** For unordered endpoints, its agreement gives no order, and no hash of it is needed. */
+/** Whether a receiver has ordering. If none has, the agreement gives no order, and needs no hash. */
 function isForOrdered({ receivers }: Incoming): boolean {
   return receivers.some(({ isOrdered }) => isOrdered);
 }

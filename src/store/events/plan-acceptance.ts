@@ -18,7 +18,7 @@ import {
   WITHOUT_ORDER,
 } from './acceptance.ts';
 
-/** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
+/** The plan of an acceptance, without statements: which rows an event becomes, which deliveries are sent at once, and which are due. */
 
 export type Moment = {
   nowMs: number;
@@ -31,8 +31,8 @@ export type Moment = {
 };
 
 /**
- * Takes the first events that fit into one transaction. The first event always fits: a task creates its remaining
- * deliveries. An event that may not join the ones before it begins the next transaction.
+ * Takes the first events that fit into one transaction. The first event always fits: a task creates its remaining deliveries. An
+ * event that may not join the events before it begins the next transaction.
  */
 export function cutByDeliveries(
   events: readonly NewEvent[],
@@ -54,7 +54,7 @@ export function cutByDeliveries(
   return taken;
 }
 
-/** Which parts the events of one transaction have in the rules: none supersedes another, and a retraction is alone. */
+/** The roles of the events in one transaction. None of them supersedes another, and a retraction is alone. */
 export class Roles {
   readonly #kinds = new Map<string, string>();
   #size = 0;
@@ -76,7 +76,7 @@ export class Roles {
   }
 }
 
-/** Plans the deliveries, and takes the slots of those that this process dispatches. */
+/** Plans the deliveries, and takes slots for the deliveries that this process dispatches. */
 export async function planDispatch(run: AcceptanceRun): Promise<void> {
   const { group, directDispatch, startedMs } = run;
   const { accepted, turns } = run.order;
@@ -86,7 +86,7 @@ export async function planDispatch(run: AcceptanceRun): Promise<void> {
   run.plan = planAcceptance(accepted, group.slots, moment, turns);
 }
 
-/** Notes only the slots that were taken: a destination without any must not be freed. */
+/** Notes only destinations at which slots were taken, because only these slots must be freed. */
 function reserveSlots(
   { slots, isOver }: AcceptedGroup,
   directDispatch: DirectDispatch,
@@ -99,7 +99,7 @@ function reserveSlots(
   }
 }
 
-/** How many deliveries to each destination could go out at once, if there were room for all of them. */
+/** How many deliveries to each destination could be sent at once with enough slots. */
 function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<DestinationKey, number> {
   const wanted = new Map<DestinationKey, number>();
   for (const incoming of accepted) {
@@ -113,7 +113,7 @@ function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<
   return wanted;
 }
 
-/** `slots` is how many of them this process has room for; the first to come get them. */
+/** `slots` is the number of slots that this process has taken at each destination. The first deliveries get them. */
 function planAcceptance(
   accepted: readonly Incoming[],
   slots: ReadonlyMap<DestinationKey, number>,
@@ -123,7 +123,7 @@ function planAcceptance(
   const free = new Map(slots);
   const plan: AcceptancePlan = { rows: [], dispatched: [], due: new Set() };
   for (const incoming of accepted) {
-    // Event ids never go back in time, even if the clock is set back. The date of a delivery is the time in its event's id.
+    // The date of a delivery is the time in its event's number, which never goes back, even if the clock is set back.
     const createdAtMs = timeOfHex(incoming.eventNo);
     for (const receiver of incoming.receivers) {
       const hex = deliveryHex(incoming.eventNo, receiver.webhookNo);
@@ -156,8 +156,8 @@ function planAcceptance(
 }
 
 /**
- * The deliveries that a step of a task adds; they wait to be claimed. They are due now at the earliest, however old the
- * event is: claims read a head from a mark that follows the clock.
+ * The deliveries that a step of a task adds. They wait for a claim. They are due now at the earliest, however old the event is,
+ * because claims read a head from a mark that follows the clock.
  */
 export function planFanOut(
   task: { entityId: string; eventNo: string; round: number; dueMs: number },

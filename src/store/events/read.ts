@@ -24,13 +24,13 @@ import { findEventNo } from './event-ids.ts';
 import { findEventsAbout } from './subjects.ts';
 import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatchedAmong } from './unmatched.ts';
 
-/** Reads accepted events. Totals come from the counters, but for the two hours that a range of dates cuts. */
+/** Reads accepted events. Totals come from the counters, except for the two hours that the range of dates cuts. */
 
-/** A retraction can be outdated too, but not retracted. */
+/** Only an event that is not a retraction can be retracted. A retraction can be outdated too. */
 export const RETRACTED_BY = `case when event <> '${RETRACTION}' then outdated_by end`;
 /**
- * The id that the sender of the retraction chose, if there is one. The subselect names the entity by the first parameter:
- * Citus rejects a statement that locks events and takes the entity of a subselect from their rows.
+ * The id that the sender of the retraction chose, if there is one. The subselect names the entity by the first parameter. Citus
+ * rejects a statement that locks events if the subselect takes the entity from the rows of the events.
  */
 export const RETRACTED_BY_ID = '(select r.event_id from events r where r.entity_id = $1 and r.no = events.outdated_by)';
 
@@ -47,7 +47,7 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** A filter, resolved for the table, with the connection of its list. `nos` is set if the list contains only these events. */
+/** A filter in terms of the table, with the connection of its list. `nos` is set if the list contains only these events. */
 type Scope = Pick<EventListQuery, 'event' | 'networkId'> & {
   readonly queries: Queries;
   readonly dialect: Dialect;
@@ -167,7 +167,7 @@ const HOURS: Buckets<Scope> = {
   cut,
 };
 
-/** For lists of every network and kind. The days that the range of dates cuts are counted by hours. */
+/** Buckets for lists of every network and kind. Days that the range of dates cuts are counted by hours. */
 const DAYS: Buckets<Scope> = {
   bucketMs: EVENT_DAY_MS,
   counters({ dialect, entityId }, first, end) {
@@ -209,7 +209,7 @@ const EVENTS = {
   size: { bytes: 'octet_length(body)', fits: DEFAULT_LIMIT },
 } as const;
 
-/** The page that the window finds, past whole hours of the counters. These do not tell which events have matched. */
+/** Reads the page at the window, and skips whole hours by the counters. The counters do not say which events have matched. */
 async function readEvents(scope: Scope, window: Window): Promise<Event[]> {
   const { queries, dialect, entityId, match, nos } = scope;
   const isNear = isOfAllKinds(scope) && window.skip < NEAR;

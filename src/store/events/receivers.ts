@@ -16,7 +16,7 @@ import { type HeadTarget, makeHeads } from '../deliveries/heads.ts';
 import { REVISION } from '../tenants/tables.ts';
 import { type AcceptanceRun, cellKey, isSameCell, type NewEvent, type Receiver } from './acceptance.ts';
 
-/** The webhooks that an event goes to, each with the head of its queue. */
+/** Finds the webhooks that get an event, each with the head of its queue. */
 
 /** A webhook (`w`), its entity (`n`) and its head (`h`), which is missing before the first event. */
 export const receiverColumns = new Columns({
@@ -42,7 +42,10 @@ type ReceiverRow = RowOf<typeof receiverColumns>;
 
 const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
 
-/** The first webhooks of each cell by number: as many as one transaction may insert, and one more, which shows that there are others. */
+/**
+ * The first webhooks of each cell by number, at most one more than a transaction may insert. The additional webhook shows that
+ * there are more.
+ */
 const receiversText = (dialect: Dialect) =>
   textByRows(
     (rows) => `with c (entity_key, entity_id, network_id, event) as materialized
@@ -54,25 +57,25 @@ const receiversText = (dialect: Dialect) =>
   );
 const receiversTexts = new WeakMap<Dialect, (rows: number) => string>();
 
-/** Part of the first statement of an acceptance. Without a listen session, this is the whole cost of sessions. */
+/** Part of the first statement of an acceptance. If no listen session exists, sessions cost nothing else. */
 const isListened = ({ ofEntity }: Dialect) =>
   `case when exists (select 1 from listen_sessions l where 1 = 1${ofEntity('l')}) then 1 else 0 end as listened`;
 
-/** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
+/** How many cells the first statement reads. One cell may have thousands of webhooks, so a hundred cells could take seconds. */
 const FIRST_CELLS = 4;
 
 /**
- * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
- * the database's clock, which is read along with them.
+ * Finds the webhooks that get each event, for the first events, as many as one transaction has room for. Also reads the
+ * database's clock, because due times are by that clock.
  */
 export async function findReceivers(run: AcceptanceRun): Promise<void> {
   const { queries, dialect, events } = run;
-  // Asked for together with the first receivers.
+  // This statement is sent together with the next one, which reads the first receivers.
   const beginning = queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
     `${dialect.planForClaims}, ${isListened(dialect)}`,
     dialect.isDistributed ? events.slice(0, 1).map(({ entityId }) => entityKey(dialect, entityId)) : [],
   );
-  // If the statement after it fails first, nothing waits for this one, and its failure would end the process.
+  // If the next statement fails first, nothing awaits this one, and its failure would end the process.
   beginning.catch(() => undefined);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, textOf);
@@ -105,7 +108,7 @@ export async function findReceivers(run: AcceptanceRun): Promise<void> {
   run.isListened = Number(begun?.listened) === 1;
 }
 
-/** One event of each cell. Most events that arrive together are of one cell. */
+/** Returns one event of each cell. Most events that arrive together have one cell. */
 function distinctCells(events: readonly NewEvent[]): NewEvent[] {
   const cells = new Map<string, NewEvent>();
   let last: NewEvent | undefined;
@@ -116,7 +119,7 @@ function distinctCells(events: readonly NewEvent[]): NewEvent[] {
   return [...cells.values()];
 }
 
-/** Makes the heads that are missing. */
+/** Converts rows to receivers, and makes the missing heads. */
 export async function toReceivers(
   queries: Queries,
   dialect: Dialect,

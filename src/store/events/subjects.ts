@@ -3,9 +3,9 @@ import { readSubject } from '../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, subjectKey, text, uuid } from '../database/sql.ts';
 
-/** Events by what they are about: a transfer or an agreement. */
+/** Finds events by their subject: a transfer or an agreement. */
 
-/** A transfer has few events. If an agreement has more than these, its newest are found. */
+/** A transfer has few events. If an agreement has more events than this, the newest are found. */
 const MAX_EVENTS = 100;
 
 const SUBJECTS = [
@@ -14,18 +14,18 @@ const SUBJECTS = [
 ] as const;
 
 /**
- * SQLite writes whole pages, and the hashes of the events of one commit would be in as many pages of each index as there are
- * events. So the key of an event begins with a *run*: about two thousand events that follow each other, whose hashes are in a few
- * pages. A search looks into each run of the entity. PostgreSQL writes changes and not pages, and its keys are the hashes alone; it
- * has runs only in rows that were copied from SQLite.
+ * SQLite writes whole pages, and hashes would spread the events of one commit over as many pages of each index. So the key of an
+ * event begins with a *run*: about two thousand events that follow each other, whose hashes are in a few pages. A search looks
+ * into each run of the entity. PostgreSQL writes changes instead of pages, so its keys are the hashes alone. Only rows that were
+ * copied from SQLite have runs there.
  */
 const EVENTS_OF_RUN = 2_048;
 const HASH_BITS = 24;
-/** Keys without a run are 32 bits with a sign, and below every key of a run. */
+/** Keys without a run are 32 bits with a sign, and lower than every key of a run. */
 const FIRST_RUN = 2 ** 31 / 2 ** HASH_BITS;
 /** A key is an integer that a JSON number can represent. */
 const LAST_RUN = 2 ** (53 - HASH_BITS) - 1;
-/** Runs are numbered by the second in which they begin, so that another process rarely takes the same. */
+/** Runs are numbered by the second in which they begin, so that two processes rarely take the same number. */
 const RUNS_SINCE_S = Date.UTC(2026, 0, 1) / 1000;
 
 /** The runs that this process fills. */
@@ -35,7 +35,7 @@ export class SubjectRuns {
 
   constructor(private readonly size = EVENTS_OF_RUN) {}
 
-  /** For the next event, which is accepted at this time. */
+  /** Returns the run of the next event, which is accepted at this time. */
   next(nowMs: number): number {
     if (this.#left === 0) {
       const second = Math.max(FIRST_RUN, Math.floor(nowMs / 1000) - RUNS_SINCE_S);
@@ -74,8 +74,8 @@ function hashInRun(subject: string): number {
 const foundColumns = new Columns({ no: uuid('e.no'), body: text('e.body') });
 
 /**
- * From the newest run to the oldest, each found by its newest key, so that a run costs two look-ups of the index. Citus loses the
- * names of columns that stand before a union.
+ * Reads from the newest run to the oldest. Each run is found by its newest key, so that it costs two look-ups of the index. The
+ * names of the columns stand inside the union, because Citus loses names in front of it.
  */
 const foundText = ({ byIndex, lookUp }: Dialect, column: string, index: string) => {
   const newest = (below: string) => `select max(r.${column}) >> ${HASH_BITS} from events r ${byIndex(index)}
@@ -93,7 +93,7 @@ const foundText = ({ byIndex, lookUp }: Dialect, column: string, index: string) 
     select ${foundColumns.list} from found ${lookUp('cross join', 'events', 'e', { entity_id: '$1', no: 'found.no' })}`;
 };
 
-/** The numbers of the newest events since then whose payload has the text as its `transferId` or its `agreementId`, oldest first. */
+/** The numbers of the newest events since `sinceS` whose payload has the text as its `transferId` or its `agreementId`, oldest first. */
 export async function findEventsAbout(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,

@@ -11,7 +11,7 @@ import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts'
  * - an event that may still get deliveries, because it is held for a transaction or a task creates its deliveries
  */
 
-/** The condition of the partial index `events_unmatched`, so that a list reads no other events. */
+/** The condition of the partial index `events_unmatched`, which lets a list read no other events. */
 export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`;
 
 const HAS_UNPUBLISHED_EVENT =
@@ -33,7 +33,7 @@ export function matchCondition(dialect: Dialect, entityId: string, match: Match,
     : `${WITHOUT_DELIVERIES} and not (${mayFollow})`;
 }
 
-/** Which of some events without deliveries reached no webhook, as 32 hex digits. */
+/** Returns the events among these that reached no webhook, as 32 hex digits. All given events have no deliveries. */
 export async function unmatchedAmong(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,
@@ -50,7 +50,10 @@ export async function unmatchedAmong(
   return new Set(rows.map(({ no }) => dialect.hexOf(no)));
 }
 
-/** Events that may still get deliveries. Starts with the few events that are held or have a task, and then reads their rows. */
+/**
+ * The table of events that may still get deliveries. It starts with the few events that are held or have a task, and then reads
+ * their rows.
+ */
 export function eventsThatFollow(dialect: Dialect, entityId: string, parameters: Parameters): string {
   const { tasks, held, entity } = waitingEvents(dialect, entityId, parameters);
   const key = { entity_id: entity, no: 'following.event_no' };
@@ -68,7 +71,7 @@ function waitingEvents(dialect: Dialect, entityId: string, parameters: Parameter
   };
 }
 
-/** How many events of the entity are without deliveries, by the counter. */
+/** How many events of the entity have no deliveries, by the counter. */
 export function countUndelivered(queries: Pick<Queries, 'get'>, entity: SqlUuid): Promise<number> {
   const from = `from queue_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY}`;
   return readInteger(queries, 'sum(undelivered)', from, [entity]);
@@ -76,7 +79,7 @@ export function countUndelivered(queries: Pick<Queries, 'get'>, entity: SqlUuid)
 
 const madeColumns = new Columns({ isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`) });
 
-/** Corrects the number of deliveries of an event, and the counter with it, in a transaction that holds the task of the event. */
+/** Corrects the number of deliveries of an event, together with the counter. The transaction must have the lock of the event's task. */
 export async function setDeliveries(
   queries: Queries,
   changes: CountChanges,

@@ -12,7 +12,7 @@ const SYSTEM_CLOCK: PaceClock = {
   rest: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** Paces computations without I/O: other requests run after every 10 ms of it. */
+/** Paces computations without I/O, so that other requests run after every 10 ms. */
 export class WorkPace {
   #sinceMs: number;
 

@@ -10,7 +10,7 @@ import type { AcceptanceRun, Outdated, Returned } from '../acceptance.ts';
 const numberColumns = new Columns({ no: uuid('event_no') });
 const waitingColumns = queueTable.pick(['id', 'orderKey']);
 
-/** The retractions of payments that the new events publish again. */
+/** Outdates the retractions of payments that the new events publish again. */
 export async function outdateReturned(run: AcceptanceRun): Promise<void> {
   const { queries, dialect } = run;
   const outdated: Outdated[] = [];
@@ -22,8 +22,8 @@ export async function outdateReturned(run: AcceptanceRun): Promise<void> {
 }
 
 /**
- * The retractions of a payment are outdated once the payment is published again, and Paybell rejects redeliveries of them.
- * Returns those that are in the queue: `endOutdated` ends them.
+ * Outdates the retractions of a payment that is published again, so that Paybell rejects redeliveries of them. Returns the
+ * redeliveries that are in the queue, which `endOutdated` ends.
  */
 export async function outdateRetractions(
   queries: Queries,
@@ -55,8 +55,8 @@ export async function outdateRetractions(
 }
 
 /**
- * Ends the redeliveries that no instance holds. `joined` are the keys that the caller takes next, which are locked along with
- * the keys of the redeliveries, in one order. A redelivery in flight keeps its turn, and the payment waits for it.
+ * Ends the redeliveries that no instance has claimed. `joined` are the keys that the caller needs next: they are locked together
+ * with the keys of the redeliveries, in one order. A redelivery in flight keeps its turn, and the payment waits for it.
  */
 export async function endOutdated(
   queries: Queries,

@@ -64,8 +64,8 @@ export async function findReceiversOf(
 }
 
 /**
- * Under the lock of the entity: a change of a webhook also changes the head of its retractions, if there is one by then. Keys and
- * heads are locked after it, as by every change of a webhook.
+ * Locks the entity first: a change of a webhook also changes the head of its retractions, if there is one. Keys and heads are
+ * locked after the entity, as in every change of a webhook.
  */
 async function makeMissing(
   queries: Queries,
@@ -74,7 +74,8 @@ async function makeMissing(
   webhookNos: readonly number[],
   nowMs: number,
 ): Promise<void> {
-  // Not `for update`: a held event is accepted with locked keys, and its fact refers to the entity.
+  // The lock is an update, because a `for update` could wait for an acceptance that holds keys: a held event's fact refers to the
+  // entity.
   await queries.run('update entities set revision = revision where id = $1', [entityId]);
   const heads = await readHeads(queries, entityKey(dialect, entityId), webhookNos);
   if (heads.length === 0) return;

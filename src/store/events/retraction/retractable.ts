@@ -3,23 +3,23 @@ import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, entityKey, text, uuid, valuesList } from '../../database/sql.ts';
 
 /**
- * Events whose payment is not decided, or that a webhook still waits for, so that retention keeps them with their deliveries, however old they are. A retraction
- * goes to the webhooks that the deliveries of its event name, and a held event gets more deliveries when its transaction has
- * their finality. On a network that does not say what is final, payments below all anchors stay as they are.
+ * Events that may still be retracted, or for which a webhook still waits. Retention keeps them and their deliveries, however old
+ * they are: a retraction goes to the webhooks that the event's deliveries name, and a held event may get more deliveries. On a
+ * network that does not say what is final, payments below all anchors stay as they are.
  */
 
 const IS_LOST = `f.state = 'lost'`;
 const CAN_BE_LOST = `f.state = 'seen' and (
   exists (select 1 from chains c where c.network_id = f.network_id and c.final is not null)
   or f.block_number >= (select min(a.number) from chain_anchors a where a.network_id = f.network_id))`;
-/** An event of the payment waits for its acceptance. It may be the retraction. */
+/** An event of the payment is not accepted yet, and it may be the retraction. */
 const IS_UNPUBLISHED = `exists (select 1 from fact_events r
   where r.entity_id = f.entity_id and r.fact_id = f.id and r.event_no is null)`;
 
 const eventColumns = new Columns({ no: uuid('event_no') });
 const subjectColumns = new Columns({ no: uuid('subject') });
 
-/** Which of these events, by their numbers as hex digits. */
+/** Returns the events among these that may still be retracted, by their numbers as hex digits. */
 export async function findRetractable(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,
@@ -51,7 +51,7 @@ export async function findRetractable(
 
 const ofEntityColumns = new Columns({ entityId: text('entity_id'), no: uuid('event_no') });
 
-/** The payments among them, of all entities. Reads the payments that are not final, and not all events. */
+/** Reads events of undecided payments in a range, of all entities. It starts with these payments, and does not read all events. */
 export function readRetractable(
   queries: Pick<Queries, 'all'>,
   isInRange: (column: string) => string,

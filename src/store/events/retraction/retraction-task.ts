@@ -24,7 +24,7 @@ import { setDeliveries } from '../unmatched.ts';
 import { findReceiversOf } from './receivers.ts';
 
 /**
- * The deliveries of a retraction, in steps of one transaction each.
+ * Makes the deliveries of a retraction, in steps of one transaction each.
  *
  * | the delivery of the original is …             | the original                             | the retraction       |
  * |-----------------------------------------------|------------------------------------------|----------------------|
@@ -32,17 +32,17 @@ import { findReceiversOf } from './receivers.ts';
  * | in the queue, not leased, may be received     | superseded; a redelivery returns to the  | made                 |
  * |                                               | completed deliveries with its status     |                      |
  * | in the queue, leased                          | ends when its lease is over; is not sent | made, parked behind  |
- * |                                               | again, also if someone asked for that    |                      |
+ * |                                               | again, even if a user requested that     |                      |
  * | completed, may be received                    | stays                                    | made                 |
  * | completed, not received; webhook deleted      | stays                                    | none                 |
  *
  * A receiver may have a delivery once it was claimed, or shown in the feed.
  *
- * The phase `making` reads every delivery of the original, in the order of their ids. The phase `ending` waits until the
- * queue has none of them. An original and its retraction share an order key, so that the retraction never arrives first.
+ * The phase `making` reads every delivery of the original event, in the order of their ids. The phase `ending` waits until no
+ * such delivery is in the queue. An original and its retraction share an order key, so that the retraction never arrives first.
  */
 
-/** How soon a delivery in flight is looked at again. */
+/** How soon the task checks deliveries in flight again. */
 const RECHECK_MS = 200;
 
 /** The subject of the task is the original, and its event is the retraction. */
@@ -55,7 +55,7 @@ const originalColumns = new Columns({
   webhookNo: integer('webhook_no'),
   mayBeReceived: integer('may_be_received'),
   orderKey: nullable(uuid('order_key')),
-  /** Zero if no instance holds it; null if it is completed. */
+  /** Zero if no instance has claimed the delivery; null if the delivery is completed. */
   leaseMs: nullable(integer('lease_ms')),
   status: nullable(integer('status')),
 });
@@ -64,13 +64,13 @@ type Original = RowOf<typeof originalColumns>;
 const IN_QUEUE = `id, webhook_no, ${MAY_BE_RECEIVED} as may_be_received, order_key, lease_ms, recorded as status from queue`;
 const IN_RECORD = `id, webhook_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
   null as order_key, null as lease_ms, status from deliveries`;
-/** The ids of the deliveries that are retracted. */
+/** The range of ids of the deliveries that are retracted. */
 function rangeOf({ hexOf, bindUuid }: Dialect, { subject, round }: EventTask): { after: SqlUuid; last: SqlUuid } {
   const { after, last } = roundRange(hexOf(subject), round);
   return { after: bindUuid(after), last: bindUuid(last) };
 }
 
-/** The next deliveries of the original, in the order of their ids. */
+/** Reads the next deliveries of the original, in the order of their ids. */
 async function readOriginals(queries: Queries, dialect: Dialect, task: EventTask): Promise<Original[]> {
   const { after, last } = rangeOf(dialect, task);
   const parameters = [task.entity, task.cursor === '' ? after : dialect.bindUuid(task.cursor), last];
@@ -114,7 +114,7 @@ async function retractNext(tools: StepTools, task: EventTask): Promise<Progress>
   const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
   const readTo = settled.at(-1);
   const cursor = readTo === undefined ? task.cursor : dialect.hexOf(readTo.id);
-  // The retraction is an event with its own number, so that its deliveries are of round 0.
+  // The retraction is an event with its own number, so its deliveries have round 0.
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo), round: 0 };
   const rows = planFanOut(planned, nowMs, receivers, places);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
@@ -124,9 +124,9 @@ async function retractNext(tools: StepTools, task: EventTask): Promise<Progress>
 }
 
 /**
- * Returns the originals before the first one that another instance claimed between its read and its lock. Its receiver
- * may have the event by now, so the next step reads it again, with the originals after it. This step can no longer lock
- * the key that its retraction needs: keys are locked before rows of the queue.
+ * Returns the originals before the first one that another instance claimed between the read and the lock of its row. The receiver
+ * of that delivery may have the event by now, so the next step reads it and the later originals again. This step can no longer
+ * lock the key of its retraction, because keys are locked before rows of the queue.
  */
 function untilChanged(
   dialect: Dialect,
@@ -148,8 +148,8 @@ function receiversOf(found: readonly Receiver[], originals: readonly Original[])
 }
 
 /**
- * Ends the deliveries that no instance holds: they become superseded, and redeliveries return to the completed deliveries
- * with their status. Returns them.
+ * Ends the deliveries that no instance has claimed. Waiting deliveries become superseded, and redeliveries return to the
+ * completed deliveries with their status. Returns these deliveries.
  */
 async function supersede(
   queries: Queries,
@@ -160,8 +160,7 @@ async function supersede(
 ): Promise<WaitingRow[]> {
   const moved: WaitingRow[] = [];
   for (const chunk of chunks(rows)) {
-    // First, so that these rows are locked. The attempt in flight that is recorded next then finds no redelivery
-    // request.
+    // Runs first, so that these rows are locked. When an attempt in flight is recorded later, it finds no redelivery request.
     await queries.run(
       `update queue set redeliver = 0 where entity_id = $1 and redeliver > 0 and id in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk.map(({ id }) => id)],
@@ -173,9 +172,9 @@ async function supersede(
 }
 
 /**
- * Gives deliveries in flight the key of their retraction, so that the retraction waits for them. If a delivery already
- * has the key, it keeps its turn, but the parts of the key are stored: when the webhook moves, both must get the same
- * new key.
+ * Gives deliveries in flight the key of their retraction, so that the retraction waits for them. A delivery that already has the
+ * key keeps its turn. The parts of the key are stored with it, because original and retraction must get the same new key if the
+ * webhook moves.
  */
 async function keyInFlight(
   queries: Queries,
@@ -205,18 +204,18 @@ async function keyInFlight(
   }
 }
 
-/** Redeliveries too. */
+/** Deliveries of the original that are in the queue, including redeliveries. */
 const LEFT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3`;
 
 const parkedColumns = new Columns({ key: uuid('order_key') });
 
-/** Ends when no delivery of the original is in flight; until then it looks again. */
+/** Ends when no delivery of the original is in the queue. Until then, the task runs this step again. */
 async function awaitOriginals(tools: StepTools, task: EventTask): Promise<Progress | 'done'> {
   const { queries, dialect, nowMs } = tools;
   const { entity, eventNo } = task;
   const { after, last } = rangeOf(dialect, task);
   const waiting = await waitingColumns.all(queries, LEFT, [entity, after, last]);
-  // An attempt that had no key when it began does not pass on the turn when it ends.
+  // An attempt whose delivery got its key during the attempt does not pass on the turn when it ends, so this step does.
   const parked = await parkedColumns.all(
     queries,
     `select distinct ${parkedColumns.list} from queue

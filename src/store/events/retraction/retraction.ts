@@ -40,7 +40,7 @@ export async function findRetracted(
   const original = await originalColumns.get(queries, sql, [entity, no]);
   if (original === undefined) return new DomainError('retracted_not_found', { eventId: retractedId });
   if (original.event === RETRACTION) return new DomainError('retraction_of_retraction', { eventId: retractedId });
-  // The same retraction again is found by its own id, like any other event.
+  // A repetition of the same retraction is found by its own id, like any other event.
   if (original.retractedBy !== null && (eventId === null || original.retractedById !== eventId)) {
     return new DomainError('already_retracted', { eventId: retractedId });
   }
@@ -56,7 +56,7 @@ export async function findRetracted(
   };
 }
 
-/** The round of a held event that is or was released last; 0 for any other event. */
+/** The last round in which a held event was or is released; 0 for any other event. */
 async function readRound(queries: Queries, entityId: string, no: SqlUuid): Promise<number> {
   const from = 'from facts where entity_id = $1 and event_no = $2 and event_no is not null';
   return Math.min(await readInteger(queries, 'max(revision)', from, [entityId, no]), MAX_ROUND);
@@ -64,7 +64,7 @@ async function readRound(queries: Queries, entityId: string, no: SqlUuid): Promi
 
 const OF_EVENT = 'where entity_id = $1 and id > $2 and id <= $3';
 
-/** The deliveries whose receivers may have the original. */
+/** Counts the deliveries whose receivers may have the original. */
 function countReceived(
   queries: Queries,
   { bindUuid }: Dialect,
@@ -82,7 +82,7 @@ function countReceived(
   );
 }
 
-/** A retraction is alone in its transaction (`Roles`). */
+/** Starts the retraction of the transaction, which has no other event (`Roles`). */
 export async function startRetractions({ queries, dialect, order, changes, group }: AcceptanceRun): Promise<void> {
   for (const one of order.accepted) {
     if (one.retracted === undefined || one.event.heldFor != null) continue;
@@ -92,8 +92,8 @@ export async function startRetractions({ queries, dialect, order, changes, group
 }
 
 /**
- * Ends the retracted event, in the transaction that accepts the retraction. It no longer supersedes others, gets no
- * more deliveries, and is not sent again. Nothing happens if another retraction was faster.
+ * Ends the retracted event, in the transaction that accepts the retraction: the event no longer supersedes others, gets no more
+ * deliveries, and is not sent again. Starts no task if another retraction came first.
  */
 async function startRetraction(
   queries: Queries,
@@ -104,7 +104,8 @@ async function startRetraction(
   nowMs: number,
 ): Promise<void> {
   const entity = entityKey(dialect, event.entityId);
-  // First, because a redelivery locks the event too: it is queued before, and this task ends it, or it is rejected.
+  // Runs first, because a redelivery locks the event too. Either the redelivery is queued before and this task ends it, or it is
+  // rejected.
   const marked = await queries.run(
     'update events set outdated_by = $3, retracted_round = $4 where entity_id = $1 and no = $2 and outdated_by is null',
     [entity, retracted.no, dialect.bindUuid(eventNo), event.round ?? 0],
@@ -117,7 +118,7 @@ async function startRetraction(
   await endTask(queries, changes, { entity, eventNo: retracted.no });
   if (marked === 0) return;
   const agreementId = event.agreementId ?? retracted.agreementId;
-  // Without a fact, the event and its retraction share a separate key.
+  // Without a fact, the event and its retraction get a separate key.
   const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
   const task = { event: { ...event, agreementId, factKey }, eventNo, round: retracted.round, subject: retracted.no };
   const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, cursor: '' };
