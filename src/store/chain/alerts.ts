@@ -6,9 +6,8 @@ import type { Lease, Trouble } from './network-store.ts';
 import { chainAlertTable, networkTable } from './tables.ts';
 
 /**
- * Alerts about a network that does not move, or about a payment on which nodes are tied. A step adds a row to `chain_alerts`,
- * and the polls after it queue the alert for one entity at a time, each in its own transaction under the token of the lease.
- * `halt.ts` has the reason.
+ * Alerts about a stalled network, or about a disputed payment. A step adds a row to `chain_alerts`. Later polls queue the alert
+ * entity by entity, each in its own transaction under the token of the lease. `halt.ts` has the reason.
  */
 
 const STALLED_ALERT = 'chain.stalled';
@@ -16,7 +15,7 @@ export const RECOVERED_ALERT = 'chain.recovered';
 
 /** Shorter trouble is ordinary on every network. */
 const STALL_ALERT_MS = 300_000;
-/** A few seconds of work, so that a process that stops does not wait long for the poll. */
+/** Limits a poll to a few seconds of work, so that a process that stops does not wait long for the poll. */
 const ALERTS_PER_POLL = 200;
 
 const troubleColumns = networkTable.pick(['stalledSinceMs', 'stalledReason', 'stalledNode', 'isStallAlerted']);
@@ -24,7 +23,7 @@ export type StoredTrouble = RowOf<typeof troubleColumns>;
 
 const NO_TROUBLE: StoredTrouble = { stalledSinceMs: null, stalledReason: null, stalledNode: null, isStallAlerted: 0 };
 
-/** Returns the trouble to store. Adds an alert once it has lasted for some minutes, and another one at its end. */
+/** Returns the trouble to store. Adds an alert once the trouble has lasted for some minutes, and another alert at its end. */
 export async function noteTrouble(
   queries: Queries,
   networkId: number,
@@ -44,7 +43,7 @@ export async function noteTrouble(
       await addAlert(queries, networkId, null, RECOVERED_ALERT, about(before, stalledSinceMs ?? nowMs));
     return NO_TROUBLE;
   }
-  // A clock that was set back begins the time again.
+  // If the clock was set back, the stall counts from now on.
   const sinceMs = Math.min(stalledSinceMs ?? nowMs, nowMs);
   const now = { stalledSinceMs: sinceMs, stalledReason: trouble.reason, stalledNode: trouble.node, isStallAlerted };
   if (isStallAlerted === 1 || nowMs - sinceMs < STALL_ALERT_MS) return now;
@@ -72,7 +71,7 @@ export async function noteDisputes(
   }
 }
 
-/** The row of the network is locked by the step, so that no other one takes the same number. */
+/** The step has locked the row of the network, so no other step takes the same number. */
 function addAlert(
   queries: Queries,
   networkId: number,
@@ -89,7 +88,7 @@ function addAlert(
 
 type Alert = RowOf<typeof chainAlertTable>;
 
-/** The next alerts, oldest first; every poll continues with them. */
+/** Queues the next alerts, oldest first. The next poll continues with the remaining ones. */
 export async function queueAlerts(db: Database, lease: Lease): Promise<void> {
   const select = `select ${chainAlertTable.list} from chain_alerts where network_id = $1 order by no limit 1`;
   for (let left = ALERTS_PER_POLL; left > 0; ) {
@@ -98,7 +97,7 @@ export async function queueAlerts(db: Database, lease: Lease): Promise<void> {
     const entityIds = await findReceivers(db, alert, left);
     for (const entityId of entityIds) if (!(await queueFor(db, lease, alert, entityId))) return;
     left -= Math.max(1, entityIds.length);
-    // All of them have it, or the next poll continues.
+    // Below the limit, all receivers have the alert. At the limit, the next poll continues.
     if (left > 0) await endAlert(db, lease, alert);
   }
 }
@@ -119,7 +118,7 @@ async function findReceivers(
   return rows.map((row) => row.entity_id);
 }
 
-/** Returns false if another instance continues with the alerts. */
+/** Returns false if another instance now holds the network. That instance continues with the alerts. */
 function queueFor(db: Database, { networkId, token }: Lease, alert: Alert, entityId: string): Promise<boolean> {
   return db.transaction(async (queries) => {
     if (!(await isHolder(queries, db, networkId, token))) return false;
@@ -138,7 +137,7 @@ function endAlert(db: Database, { networkId, token }: Lease, { no }: Alert): Pro
   });
 }
 
-/** Locks the row of the network, so that it has no other holder before the end of the transaction. */
+/** Locks the row of the network, so that no other instance can take the lease before the end of the transaction. */
 async function isHolder(queries: Queries, { dialect }: Database, networkId: number, token: number): Promise<boolean> {
   const sql = `select network_id from chains where network_id = $1 and token = $2 ${dialect.lockRow}`;
   return (await queries.get(sql, [networkId, token])) !== undefined;

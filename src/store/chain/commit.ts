@@ -21,9 +21,9 @@ import { anchorTable, networkTable } from './tables.ts';
 import { readFinalities, readWanted } from './wanted.ts';
 
 /**
- * One step of a network, in one transaction under the token of its holder: facts with their history, the events that they
- * lead to, and how far the network was read. The events wait in `fact_events` until they are accepted (`fact-events.ts`),
- * so that a crash between the two loses no event and publishes none twice.
+ * One step of a network, in one transaction under the token of its holder: facts with their history, the events that they lead
+ * to, and how far the network was read. The events wait in `fact_events` until they are accepted (`fact-events.ts`), so that a
+ * crash between the two transactions loses no event and publishes none twice.
  */
 
 const beforeColumns = networkTable.pick([
@@ -44,9 +44,9 @@ const beforeColumns = networkTable.pick([
 ]);
 
 /**
- * Returns false, and writes nothing, if another instance now holds the network. The poll has looked for the facts that it calls new,
- * so that a stored one is rare: the step is then written again, and the database returns which facts are new. To return them took
- * SQLite a seventh of the time of the insertion.
+ * Returns false, and writes nothing, if another instance now holds the network. The poll has checked that its new facts are not
+ * stored, so the first write assumes it. If a fact is stored all the same, the step is written again, and the database returns
+ * which facts are new. SQLite would need a seventh of the time of the insertion to return them always.
  */
 export async function commitStep(db: Database, lease: Lease, step: Step): Promise<boolean> {
   try {
@@ -162,7 +162,7 @@ type Found = {
   readonly tip: { readonly number: number; readonly timestampS: number | null };
 };
 
-/** The events of facts and of invoices. Most steps have none, and cost one statement. */
+/** Adds the events of facts and of invoices to the outbox. Most steps have none, and cost one statement. */
 async function publish(
   queries: Queries,
   outbox: Outbox,
@@ -215,7 +215,10 @@ async function writeAnchors(queries: Queries, networkId: number, now: readonly B
   }
 }
 
-/** A source that a request has changed, paused or resumed since the poll began keeps the blocks that the request left to read. */
+/**
+ * Stores the progress of backfills. If a request has changed, paused or resumed a source since the poll began, the source keeps
+ * the progress that the request has set.
+ */
 async function writeBackfills(queries: Queries, { sources }: Lease, { backfilled }: Step): Promise<void> {
   for (const { entityId, sourceId, nextBlock, lastBlock } of backfilled) {
     const known = sources.find((source) => source.sourceId === sourceId && source.entityId === entityId);

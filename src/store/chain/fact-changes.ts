@@ -10,14 +10,14 @@ import { type FactRow, factColumns, insertFacts, type Moment, nameOf, standingAt
 export type RetractedRow = FactRow & { readonly reason: RetractionReason };
 
 export type Changed = {
-  /** Facts that have a new position, or are no longer disputed. The caller must find the finalities that they have there. */
+  /** Facts that have a new position, or are no longer disputed. The caller must find the finalities that they have at their position. */
   readonly placed: FactRow[];
   readonly retracted: RetractedRow[];
   /** Facts that nodes disagree about from now on. */
   readonly disputed: FactRow[];
 };
 
-/** The states from which each change leads on; any other change is out of date and is passed over. */
+/** The states in which each change is possible. In any other state, the change is out of date and is ignored. */
 const FROM: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly FactState[]>> = {
   moved: ['waiting', 'seen', 'lost', 'final'],
   lost: ['seen', 'final'],
@@ -53,7 +53,7 @@ export async function writeChanges(
     const row = rows.get(nameOf(change));
     if (row === undefined || !leadsFrom(change).includes(row.state)) continue;
     const moved = nextRow(row, change, moment);
-    // A move to another block keeps the registry that the payment was first seen with.
+    // A move to another block keeps the revision of the registry at which the payment was first seen.
     const isFirstSight = change.change === 'again' || (change.change === 'moved' && row.state === 'waiting');
     const seenRevision = isFirstSight ? (revisions.get(row.entityId) ?? 0) : row.seenRevision;
     const isSameStanding = moved.state === row.state && moved.isDisputed === row.isDisputed;
@@ -75,7 +75,7 @@ export async function writeChanges(
 
 const revisionColumns = entityTable.pick(['entityId', 'revision']);
 
-/** The registry of each entity now. Changes that commit later have higher revisions, whichever transaction ends first. */
+/** The present revision of each entity's registry. Changes that commit later have higher revisions, whichever transaction ends first. */
 async function readRevisions(queries: Queries, changes: readonly FactChange[]): Promise<Map<string, number>> {
   const ids = new Set(changes.map((change) => (change.change === 'seen' ? change.fact : change).entityId));
   const rows = await revisionColumns.allIn(queries, 'from entities where id in', [], [...ids]);
@@ -126,8 +126,8 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
 }
 
 /**
- * Sends the statement without waiting. A reorg changes a thousand facts in a step, whose round trips would take it past its
- * deadline.
+ * Sends the statement without waiting. A reorg may change a thousand facts in a step, and their round trips would exceed the
+ * deadline of the step.
  */
 async function updateFact(
   queries: Queries,
@@ -160,7 +160,7 @@ async function updateFact(
   );
 }
 
-/** Facts that have reached finality where they stand. */
+/** Makes facts final that have reached finality in their present block. */
 export async function finalizeFacts(queries: Queries, rows: readonly FactRow[], nowMs: number): Promise<void> {
   for (const chunk of chunks(rows)) {
     await queries.send(

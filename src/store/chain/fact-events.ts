@@ -47,7 +47,7 @@ type WaitingEvent = RowOf<typeof waitingColumns>;
 
 export type FactEventOptions = {
   readonly acceptQueue: AcceptQueue;
-  /** Whether the entity's backlog or storage is full. Its events then wait, and other entities continue. */
+  /** Whether the entity's backlog or storage is full. The entity's events then wait, and other entities continue. */
   readonly isFull: (entityId: string) => Promise<boolean>;
   readonly firstDelayMs: number;
   /** Called after a transaction has added tasks for the job. */
@@ -56,7 +56,7 @@ export type FactEventOptions = {
   readonly onWaiting?: () => void;
 };
 
-/** Accepts the first events that wait. Returns how many it has accepted; none means that nothing is left for now. */
+/** Accepts the first waiting events. Returns how many it has accepted; 0 means that none can be accepted now. */
 export async function acceptFactEvents(db: Database, networkId: number, options: FactEventOptions): Promise<number> {
   const passedOver: string[] = [];
   // The loop ends: it passes over each waiting entity once, and the next read finds no event whose fact was undone.
@@ -77,7 +77,7 @@ export async function acceptFactEvents(db: Database, networkId: number, options:
   }
 }
 
-/** A held event by itself, or the events up to the next held one. */
+/** Releases the first event alone if it was held. Otherwise accepts the events before the next held event. */
 async function acceptFirst(
   db: Database,
   networkId: number,
@@ -175,7 +175,7 @@ async function noteAccepted(
   for (const chunk of chunks(events.filter((_, index) => !isRejected(index)))) {
     const types = [...KEY_TYPES, 'bigint', dialect.uuid];
     const numbers = await readNumbers(queries, dialect, chunk);
-    // An event that was made again since has another place in the order, and other bytes.
+    // If an event was made again since, its row has another number in the order, and other bytes.
     const noted = await queries.run(
       `with accepted (entity_id, fact_id, revision, event, finality, no, event_no) as
          (values ${valuesList(chunk.length, types.length, 0, types)})

@@ -14,15 +14,15 @@ import { pauseByFlood } from './sources/pauses.ts';
 import { networkTable } from './tables.ts';
 
 /**
- * Stops a network or a source, with an alert to each entity that it concerns. Each alert has its own transaction, because
- * thousands of alerts would exceed the deadline of one. Two transactions that each write the heads and counters of several
- * entities could also wait for each other.
+ * Stops a network or a source, with an alert to each entity that uses it. Each alert has its own transaction, because a single
+ * transaction with thousands of alerts would exceed its deadline. Two transactions that each write the heads and counters of
+ * several entities could also wait for each other.
  */
 
 export const HALTED_ALERT = 'chain.halted';
 export const PAUSED_ALERT = 'source.paused';
 
-/** Paybell publishes nothing more of the network until an operator resumes it. A task queues the alerts. */
+/** Halts a network: Paybell publishes nothing more from it until an operator resumes it. A task queues the alerts. */
 export async function haltNetwork(db: Database, lease: Lease, reason: string): Promise<void> {
   const { dialect } = db;
   const { networkId, token } = lease;
@@ -41,7 +41,7 @@ export async function haltNetwork(db: Database, lease: Lease, reason: string): P
 
 const haltColumns = networkTable.pick(['haltedAtMs', 'haltedReason']);
 
-/** The next alert of a halt, in the order of the entities. Ends early if the network was resumed. */
+/** Queues the next alert of a halt, in the order of the entities. Ends early if the network was resumed. */
 export async function alertStep(tools: StepTools, task: Task): Promise<Progress | 'done'> {
   const { queries, dialect } = tools;
   const networkId = numberOfSubject(dialect, task.subject);
@@ -87,7 +87,7 @@ function pauseSource(
     if ((await queries.get(isHeld, [networkId, token])) === undefined) return false;
     const nowMs = await readNowMs(queries, db.dialect);
     const paused = await pauseByFlood(queries, { entityId, sourceId }, reason, nowMs);
-    // The alert of the first pause counts for those that follow it.
+    // Only the first of several pauses gets an alert.
     if (paused === null || !paused.isFirst) return true;
     const about = { networkId, sourceId, reason, datePaused: Math.floor(nowMs / 1000) };
     await queueAlert(queries, db.dialect, { entityId, networkId, event: PAUSED_ALERT }, about);

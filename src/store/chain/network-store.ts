@@ -34,11 +34,11 @@ export type NetworkState = {
  * | `nodes_disagree`   | the nodes have different blocks at the same height                        |
  * | `final_waits`      | payments wait for finality, and too few nodes agree on what is final      |
  * |                    | or have decided about a payment that one of them shows                    |
- * | `payment_disputed` | of one payment: as many nodes deny it as show it                          |
+ * | `payment_disputed` | as many nodes deny a payment as show it                                   |
  */
 export type StallReason = 'head_old' | 'nodes_disagree' | 'final_waits' | 'payment_disputed';
 
-/** Why a network does not move, and the node that is the reason, if one node is. */
+/** Why a network stalls, and which node causes it; null if no single node does. */
 export type Trouble = { readonly reason: StallReason; readonly node: string | null };
 
 export const MAX_ANCHORS = 256;
@@ -50,15 +50,18 @@ export type SourceKey = { readonly entityId: string; readonly sourceId: string }
 /** A source that is not paused. */
 export type FollowedSource = SourceKey & {
   readonly networkId: number;
-  /** In lower case, as everything that is compared with a log. */
+  /** In lower case, like all values that are compared with a log. */
   readonly contract: string;
   /** The first topic of its logs. */
   readonly topic: string;
-  /** For each topic of a log, `topic` being the first, the values that the source takes. Null or absent if it takes any value. */
+  /**
+   * The values that the source takes, for each topic of a log. `topic` is the first one. If the list is null or absent, the topic
+   * may have any value.
+   */
   readonly topics?: readonly (readonly string[] | null)[];
   readonly definition: SourceDefinition;
   readonly fromBlock: number;
-  /** Whether it reads the payments of invoices; absent for a source of a request. */
+  /** Whether the source reads the payments of invoices; absent if a request created the source. */
   readonly isForInvoices?: boolean;
   /** Blocks up to this one are history. */
   readonly createdHead: number;
@@ -76,18 +79,21 @@ export type FollowedSource = SourceKey & {
   readonly earlier?: readonly SourceVersion[];
   /** The addresses of which one must be in the topic `place`; absent for a source without an address book. */
   readonly book?: Book;
-  /** The number of the last change of its book. */
+  /** The number of the last change of the source's book. */
   readonly bookRevision?: number;
-  /** The number of the last change of its book that made it read earlier blocks again. */
+  /** The number of the last change of the book that made the source read earlier blocks again. */
   readonly rereadRevision?: number;
 };
 
-/** A definition that a source had, and the blocks that it counts for. */
+/** A definition that a source had, and the blocks for which it counts. */
 export type SourceVersion = Required<Pick<FollowedSource, 'revision' | 'definition' | 'fromBlock' | 'untilBlock'>> & {
   readonly topics: FollowedSource['topics'];
 };
 
-/** The source under each of its definitions, for the blocks of each. The oldest that is kept counts for all blocks before. */
+/**
+ * Returns the source once for each of its definitions, with the blocks of the definition. The oldest stored definition counts for
+ * all blocks before it too.
+ */
 export function versionsOf(source: FollowedSource): readonly FollowedSource[] {
   const { earlier = [], appliesFrom, fromBlock } = source;
   if (earlier.length === 0) return [source];
@@ -105,7 +111,7 @@ export function versionsOf(source: FollowedSource): readonly FollowedSource[] {
 /** The right to follow a network until another instance takes it, with the stored state of the network. */
 export type Lease = {
   readonly networkId: number;
-  /** Counts the holders, so that a late one cannot write. */
+  /** Counts the holders, so that a late holder cannot write. */
   readonly token: number;
   readonly state: NetworkState;
   /** In the order of their creation. */
@@ -116,7 +122,10 @@ export type Lease = {
   readonly startBlock: number | null;
   /** Facts whose block is gone, at most 1,000. */
   readonly lost: readonly StoredFact[];
-  /** Facts of held events whose transaction the follower asks for: at most 50, one of each entity, then the second of each. */
+  /**
+   * Held events for whose transactions the follower must ask nodes, at most 50. First come one event of each entity, then a
+   * second one of each.
+   */
   readonly held: readonly StoredFact[];
   /** The nodes as the last step left them. */
   readonly nodes: readonly NodeHealth[];
@@ -143,7 +152,7 @@ export type Lease = {
  */
 export type NodeState = 'ok' | 'behind' | 'frozen' | 'failing' | 'wrong_chain' | 'final_not_credible' | 'implausible';
 
-/** How a node is. It never carries the node's URL, which may hold a key. */
+/** The health of a node, without its URL, because the URL may contain a key. */
 export type NodeHealth = {
   /** The network and the node's place in the setting, as in `8453#1`. */
   readonly name: string;
@@ -163,11 +172,11 @@ export type NodeHealth = {
   readonly calls: readonly CallMinute[];
 };
 
-/** Limits that Paybell found by trial. The next process starts with them; only the cost of its calls depends on them. */
+/** Limits that Paybell found by trial, and with which the next process starts. Only the cost of calls depends on them. */
 export type NodeLimits = { readonly batch: BatchLimit | null; readonly logs: LogLimit | null };
 
 export type BatchLimit = {
-  /** The calls that it takes in one request. */
+  /** The calls that the node accepts in one request. */
   readonly size: number;
   /** The time of day until which Paybell tries no larger size; null if it tries one again soon. */
   readonly untilMs: number | null;
@@ -177,11 +186,11 @@ export type BatchLimit = {
 export type LogLimit = {
   readonly good: number | null;
   readonly refused: number;
-  /** The time of day until which Paybell asks for fewer; null if it tries again soon. */
+  /** The time of day until which Paybell asks for fewer blocks; null if it tries more again soon. */
   readonly untilMs: number | null;
 };
 
-/** How much of a source's own blocks was read: it is done if `nextBlock` is past `lastBlock`. */
+/** How far the backfill of a source has come. It is done if `nextBlock` is past `lastBlock`. */
 export type BackfillProgress = SourceKey & { readonly nextBlock: number; readonly lastBlock: number };
 
 /** The cost of a source since the last step that stored it. */
@@ -192,7 +201,7 @@ export type AskedFact = FactKey & { readonly isAbsent: boolean };
 /** An invoice for whose balance a node has to be asked. */
 export type DueBalance = { readonly entityId: string; readonly invoiceId: string; readonly address: string };
 
-/** The answer, in the smallest unit; null if the node does not say. */
+/** The balance that a node returned, in the smallest unit; null if it returned none. */
 export type ReadBalance = Pick<DueBalance, 'entityId' | 'invoiceId'> & { readonly balance: bigint | null };
 
 /** How far an account was read, on a network that is read by account. */
@@ -203,11 +212,11 @@ export type AccountProgress = {
   readonly contract: string;
   /** All transactions of the account up to this slot are stored. */
   readonly cursorSlot: number;
-  /** The balance after them, in the smallest unit. */
+  /** The balance after these transactions, in the smallest unit. */
   readonly cursorBalance: string;
-  /** A transaction of an earlier slot, at which the next list ends; null to list back to the slot. */
+  /** A transaction of an earlier slot, at which the next list of transactions ends. Null if the list goes back to `cursorSlot`. */
   readonly untilSignature: string | null;
-  /** A transaction of the slot. */
+  /** A transaction of `cursorSlot`. */
   readonly lastSignature: string | null;
   /** When the account was last listed although its balance was the same, by the database's time. */
   readonly sweptAtMs: number;
@@ -216,7 +225,7 @@ export type AccountProgress = {
 /** The results of a poll, or of a part of it, written in one transaction. */
 export type Step = {
   readonly tip: BlockRef | null;
-  /** The anchors as they are from now on. */
+  /** The anchors after this step. */
   readonly anchors: readonly BlockRef[];
   readonly head: number;
   readonly safe: number | null;
@@ -249,9 +258,9 @@ export type Step = {
 export interface FollowerStore {
   /** Takes or renews the lease; null while another instance holds it. */
   lease(networkId: number): Promise<Lease | null>;
-  /** The facts of these blocks, seen and final ones. */
+  /** The facts of these blocks that are `seen` or `final`. */
   factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]>;
-  /** In any state. */
+  /** The facts with these keys, in any state. */
   factsOf(keys: readonly FactKey[]): Promise<StoredFact[]>;
   /** The accounts of a network that is read by account. */
   accounts(networkId: number): Promise<AccountProgress[]>;

@@ -34,13 +34,13 @@ import { networkTable } from './tables.ts';
 
 /** Short enough that another instance continues soon after a crash. */
 const LEASE_MS = 6_000;
-/** Renews the lease several times before it ends, so that a slow store does not lose it. */
+/** Short enough that the lease is renewed several times before it ends, so that a slow store does not lose it. */
 export const RENEW_MS = 1_500;
 const MAX_LOST = 1_000;
 const MAX_UNCONFIRMED = 100;
 
 export class NetworkStore implements FollowerStore {
-  /** By network: the entity after which the next poll looks for held events. Without it, a poll starts with the first entity. */
+  /** By network: the entity after which the next poll looks for held events. Without an entry, a poll starts with the first entity. */
   readonly #heldAfter = new Map<number, string>();
   readonly #readBefore = new Set<number>();
 
@@ -148,7 +148,7 @@ export class NetworkStore implements FollowerStore {
     return pauseSources(this.db, lease, sources, reason);
   }
 
-  /** A poll may take longer than the lease. Changes nothing if another instance has the lease. */
+  /** Renews the lease during a poll, which may take longer than the lease. Changes nothing if another instance has the lease. */
   async renew(networkId: number): Promise<void> {
     const { db, holder } = this;
     const sql = `update chains set lease_ms = ${db.dialect.nowMs} + ${LEASE_MS} where network_id = $1 and holder = $2`;
@@ -178,7 +178,7 @@ async function readState(queries: Queries, row: RowOf<typeof networkTable>): Pro
   };
 }
 
-/** Reasons for more calls than following the network takes. */
+/** Finds work for which the follower needs more calls than usual. */
 async function readWork(queries: Queries, networkId: number): Promise<Pick<Lease, 'isWaiting' | 'areBalancesDue'>> {
   const states = ['seen', 'waiting', 'lost'].map(
     (state) => `exists (select 1 from facts where network_id = $1 and state = '${state}')`,
@@ -190,9 +190,9 @@ async function readWork(queries: Queries, networkId: number): Promise<Pick<Lease
 }
 
 /**
- * The block to begin with if there is no tip. If the network's progress was lost, the stored facts decide. Paybell has confirmed every
- * block up to the newest final fact. It must read again from there, or from the oldest fact that can still be undone if that is lower.
- * The blocks of other facts prove nothing, because the network may have replaced them since.
+ * The block to begin with if there is no tip. If the network's progress was lost, the stored facts decide. Paybell has confirmed
+ * every block up to the newest final fact. So it continues after that block, or at the oldest fact that can still be undone if
+ * that is lower. The blocks of other facts prove nothing, because the network may have replaced them since.
  */
 async function findStart(
   queries: Queries,
@@ -220,7 +220,7 @@ async function readKnownBlocks(
   return { final: numberOf(row?.final), open: numberOf(row?.open) };
 }
 
-/** An operator has looked at a halted network: it is read again from this block on. */
+/** Resumes a halted network after an operator's decision. Paybell reads it again from this block on. */
 export function resumeNetwork(db: Database, networkId: number, fromBlock: number): Promise<boolean> {
   return db.transaction(async (queries) => {
     const nowMs = await readNowMs(queries, db.dialect);

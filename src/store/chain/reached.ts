@@ -10,7 +10,7 @@ export type Reached = { readonly fact: FactRow; readonly finalities: Set<string>
 /** The blocks that reach a finality with this step: after `from`, up to `to`. */
 type Window = { readonly finality: string; readonly from: number; readonly to: number };
 
-/** Facts of one step. The next step reaches the others. */
+/** How many facts may reach `safe` or `final` in one step. The next step reaches the remaining facts. */
 const MAX_FACTS = 2_000;
 
 function windowsOf(finalities: Iterable<string>, before: Levels, now: Levels): Window[] {
@@ -85,6 +85,6 @@ export async function boundLevel(
        and state = 'seen' order by block_number limit 1 offset ${MAX_FACTS}`,
     [networkId, before, now],
   );
-  // At least one block, however many facts it has.
+  // A level rises by at least one block, however many facts the block has.
   return row === undefined ? now : Math.max(before + 1, Number(row.block_number) - 1);
 }

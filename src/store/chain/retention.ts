@@ -3,25 +3,26 @@ import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.
 import { IS_COUNTED_ON } from './counted-on.ts';
 
 /**
- * A block that a source of the same contract reads again: one after its pause, or one that it has not reached since. The fact
- * says that its payment was published. Without it, the payment would be published a second time.
+ * Whether a source of the same contract will read the fact's block again: a block after its pause, or a block that it has not
+ * reached since then. Without the fact, Paybell would publish the payment a second time.
  */
 const IS_READ_AGAIN = `exists (select 1 from sources s
   where s.entity_id = f.entity_id and s.network_id = f.network_id and s.contract = f.contract
     and (f.block_number > s.paused_block
       or f.block_number >= s.next_block and (s.last_block is null or s.next_block <= s.last_block)))`;
 
-/** A payment above the cursor of its account, whose transactions every new process lists again. */
+/** Whether the payment is above the cursor of its account. Every new process lists such transactions again. */
 const IS_LISTED_AGAIN = `exists (select 1 from chain_accounts a
   where a.network_id = f.network_id and a.wallet = f.payee and a.contract = f.contract and f.block_number > a.cursor_slot)`;
 
 /**
  * Facts that are final or retracted, and older than the retention period. The newest final fact of each network stays, as do all
  * facts from its block on. Without it, Paybell would read a network whose progress is lost from the beginning, and publish its
- * payments again. So does a fact whose confirmations a webhook still counts. The fact of a held event whose transaction failed has no block, and may go.
+ * payments again. A fact whose confirmations a webhook still counts stays too. The fact of a held event whose transaction failed
+ * has no block, and can be removed.
  *
- * The fact of a held event that still waits is removed with its event. A payment of an invoice stays as long as the invoice, because
- * the state of the invoice follows from it.
+ * The fact of a held event that still waits is removed with its event. A payment of an invoice stays as long as the invoice,
+ * because the state of the invoice follows from its payments.
  */
 const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
   and (f.state in ('final', 'retracted') and f.changed_at_ms < $2

@@ -104,7 +104,7 @@ export const factEventTable = new Table('fact_events', {
   body: nullable(text('body')),
 });
 
-/** Who paused a source. After a flood, Paybell tries it again by itself. */
+/** Who paused a source. After a flood, Paybell tries the source again by itself. */
 export type PausedBy = 'request' | 'flood';
 
 export const sourceTable = new Table('sources', {

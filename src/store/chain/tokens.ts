@@ -4,12 +4,12 @@ import type { Database, Queries } from '../database/database.ts';
 import { chunks } from '../database/sql.ts';
 import { tokenTable } from './tables.ts';
 
-/** The statements of tokens about themselves: asked once and kept. */
+/** The decimals and the symbols that token contracts return. Paybell asks for them once and stores them. */
 
 const knownColumns = tokenTable.pick(['address', 'decimals', 'symbol']);
 const NEW_TOKENS = tokenTable.insertion(['networkId', 'address', 'decimals', 'symbol']);
 
-/** The tokens of the list that are known. */
+/** Returns the stored tokens among these addresses. */
 export async function readTokens(
   queries: Pick<Queries, 'all'>,
   networkId: number,
@@ -18,12 +18,12 @@ export async function readTokens(
   const from = 'from chain_tokens where network_id = $1 and address in';
   const rows = await knownColumns.allIn(queries, from, [networkId], addresses);
   const known = new Map<string, StatedToken>(rows.map(({ address, ...token }) => [address, token]));
-  // A coin states nothing, and no row has it.
+  // The network's own coin has no contract that could return them, and no row.
   if (addresses.includes(NATIVE_TOKEN)) known.set(NATIVE_TOKEN, { decimals: COIN_DECIMALS, symbol: null });
   return known;
 }
 
-/** Keeps a token that another instance has stored since as it is. */
+/** Stores tokens. A token that another instance has stored first stays as it is. */
 export async function saveTokens(
   db: Database,
   networkId: number,

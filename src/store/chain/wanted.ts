@@ -5,7 +5,7 @@ import { Columns, chunks, integer, nullable, type RowOf, text, valuesList } from
 import { listenSessionTable, webhookCountTable } from '../tables.ts';
 import type { RegistryMoment } from '../webhooks/option-changes.ts';
 
-/** Which finalities the webhooks of entities ask for. An event that no webhook wants is not made. */
+/** Finds the finalities that the webhooks of entities want. Paybell makes no event that no webhook wants. */
 
 const distinctColumns = new Columns({ levels: text('finality_levels') });
 
@@ -39,7 +39,7 @@ const changeColumns = new Columns({
 });
 type OptionChange = RowOf<typeof changeColumns>;
 
-/** A fact of an entity with the event that it leads to, and the state of the entity's registry that counts for it. */
+/** An event that a fact may lead to, with the state of the entity's registry that counts for the fact. */
 export type WantedEvent = {
   readonly entityId: string;
   readonly event: string;
@@ -120,8 +120,8 @@ function countsFor(counts: Counts, { ruleAmount }: WantedEvent): Counts {
 }
 
 /**
- * Reads the changes of options, oldest first. Runs after the statement for the current options, so that it sees a change
- * between the two.
+ * Reads the changes of options, oldest first. Runs after the statement for the current options, so that it also sees changes
+ * between the two statements.
  */
 function readChanges(queries: Queries, networkId: number, entityIds: readonly string[]): Promise<OptionChange[]> {
   return changeColumns.all(
@@ -133,7 +133,7 @@ function readChanges(queries: Queries, networkId: number, entityIds: readonly st
   );
 }
 
-/** Webhooks whose options have changed since count for the finality that ended first after the revision. */
+/** Counts webhooks as of the given moment. A webhook whose finality has changed since then counts for its finality at that moment. */
 function countsAsOf(
   current: Counts = new Map(),
   changes: readonly OptionChange[] = [],

@@ -4,7 +4,7 @@ const WORDS = 5;
 const WORD_PREFIX = `0x${'0'.repeat(24)}`;
 const FIRST_CAPACITY = 16;
 
-/** The addresses of a book, to look up the topics of logs in. */
+/** The addresses of a book, in which topics of logs are looked up. */
 export type Addresses = {
   readonly size: number;
   /** Whether a topic is the word of one of the addresses. */
@@ -17,7 +17,7 @@ export type Addresses = {
 export type Book = {
   /** The topic of the addresses, 1 to 3. */
   readonly place: number;
-  /** Equal for sources that ask for the same logs but for their addresses. */
+  /** Equal for sources whose logs differ only by their addresses. */
   readonly group: string;
   /** The addresses of the source. Some may have been removed: the row in the table decides. */
   readonly addresses: Addresses;
@@ -51,7 +51,7 @@ export class AddressSet implements Addresses {
     return this.#size;
   }
 
-  /** Takes `0x` and 40 hex digits. */
+  /** Adds an address, given as `0x` and 40 hex digits. */
   add(address: string): void {
     this.#read(address, 2);
     if (this.#placeAt() !== 0) return;

@@ -25,17 +25,17 @@ const LAST = 'z';
 
 const rowColumns = sourceAddressTable.pick(['address', 'revision', 'untilBlock']);
 
-/** Sources that ask for the same logs but for their addresses. */
+/** Sources whose logs differ only by their addresses. */
 type Group = { addresses: AddressSet };
 
 /**
- * The address books of a process. Each poll loads the rows that have changed since the last one, by their numbers. A change takes
- * its number under the lock of the network's row, so that no lower number appears later.
+ * The address books of a process. Each poll loads the rows that have changed since the last poll, by their revisions. A change
+ * takes its revision under the lock of the network's row, so that no lower revision appears later.
  */
 export class AddressBooks {
   readonly #networks = new Map<number, { books: Map<string, KeptBook>; groups: Map<string, Group> }>();
 
-  /** The books of these sources, which are all that the poll of the network follows. Other books are forgotten. */
+  /** Returns the books of these sources, which must be all sources that the poll follows. Other books are forgotten. */
   async read(
     queries: Pick<Queries, 'all'>,
     networkId: number,
@@ -157,8 +157,8 @@ export async function findEntries(
 }
 
 /**
- * Leaves out new facts of addresses that were removed since the poll began, in blocks for which they do not count. The row of the
- * network is locked here and by the removal.
+ * Leaves out new facts of addresses that were removed since the poll began, in blocks for which they do not count. The step and
+ * the removal both lock the row of the network.
  */
 export async function withoutRemoved(
   queries: Pick<Queries, 'all'>,

@@ -12,7 +12,7 @@ import { NOTE_UNREAD } from './unread.ts';
  * step of the network's holder lock the row of the network, so that one of the two sees the other.
  *
  * A poll that began before the change reads new blocks without the new addresses. The first poll that knows the addresses reads
- * these blocks once more for the source alone (`unread.ts`). Usually there are none.
+ * these blocks once more for the source alone (`unread.ts`). Usually there are no such blocks.
  */
 
 export type BookLimits = { readonly ofEntity: number; readonly ofNetwork: number };
@@ -117,7 +117,7 @@ export async function addToBook(
   return { result, revision: isNew ? revision : source.bookRevision };
 }
 
-/** Payments up to the newest known block still count. Addresses that are not in the book are passed over. */
+/** Removes addresses. Payments to them up to the newest known block still count. Addresses that are not in the book are ignored. */
 export function removeAddresses(
   db: Database,
   entityId: string,
@@ -204,7 +204,10 @@ async function readRows(
   return new Map(rows.map((row) => [row.address, row]));
 }
 
-/** Removed addresses count until their rows are gone: otherwise a loop of adding and removing would fill the table. */
+/**
+ * Throws if the limits leave no room. Removed addresses count until their rows are deleted: otherwise a loop of adding and
+ * removing would fill the table.
+ */
 async function requireRoom(
   queries: Queries,
   entityId: string,
@@ -227,8 +230,8 @@ function isOther(row: Row | undefined, { agreementId, reference }: NewAddress): 
 }
 
 /**
- * Keeps the number of the row if only the agreement or the reference changes, because the row is read whenever a log has the
- * address.
+ * Keeps the revision of the row if only the agreement or the reference changes. No follower has to load such a change, because
+ * the row is read whenever a log has the address.
  */
 async function updateRow(
   queries: Queries,
@@ -243,7 +246,7 @@ async function updateRow(
   );
 }
 
-/** Above all blocks. */
+/** Above all blocks, if a change leaves no block unread. */
 const NONE_UNREAD = Number.MAX_SAFE_INTEGER;
 
 type NotedChange = {

@@ -36,7 +36,7 @@ export async function dropRemoved(queries: Queries, networkId: number, final: nu
   await dropEmptyBooks(queries, networkId);
 }
 
-/** Leaves the book of a source that is being deleted to a task. */
+/** Starts the task that removes the book of a source that is being deleted. */
 export async function dropBook(
   queries: Queries,
   dialect: Dialect,

@@ -1,12 +1,12 @@
 import type { Queries } from '../../database/database.ts';
 
 /**
- * Which blocks an address book has not been read for.
+ * Tracks the blocks that were not read for all addresses of a book.
  *
  * A poll knows the changes up to `book_read`. It may read new blocks without the addresses that were added since, and even make
  * these blocks final. Such addresses count from `book_from` on. The next poll takes them over, in the transaction that renews the
- * lease: the blocks from `book_from` to the tip must then be read for the source alone. If a shop adds addresses all the time,
- * each poll takes over those since the poll before, and no poll has to repeat the work of another.
+ * lease: the blocks from `book_from` to the tip must then be read for the source alone. Even if a shop adds addresses all the
+ * time, each poll takes over only the addresses since the poll before, and no poll repeats work.
  *
  * | unread                          | written by                   | of addresses                                      |
  * |---------------------------------|------------------------------|---------------------------------------------------|
@@ -14,7 +14,7 @@ import type { Queries } from '../../database/database.ts';
  * | from `next_block`, `last_block` | the next poll, a pause, a new definition | changed after `unread_revision`       |
  */
 
-/** For the statement that changes a source: $3 is the number of the change, and $4 the first unread block. */
+/** Part of the statement that changes a source: $3 is the number of the change, and $4 the first unread block. */
 export const NOTE_UNREAD = `book_from = case when book_revision = book_read or book_from > $4 then $4 else book_from end,
   book_revision = $3`;
 

@@ -1,8 +1,9 @@
 import { type FactState, MAX_HISTORY_SHOWN } from '../../../domain/chain/facts.ts';
 
 /**
- * Every state and every position that a fact had, oldest first, in a column of the fact: JSON objects joined by commas. An
- * object has what differs from the one before it. A table with a row for each of them took as long as the facts themselves.
+ * Every state and every position that a fact had, oldest first, in a column of the fact: JSON objects joined by commas. An object
+ * has only the fields that differ from the object before it. Writing them to a separate table took as long as writing the facts
+ * themselves.
  */
 
 /** One state of a fact, and the block in which it stood. */
@@ -16,7 +17,7 @@ export type HistoryEntry = {
   readonly isDisputed: number;
 };
 
-/** A fact that comes and goes with every block keeps its latest entries. */
+/** Limit on the text of a history. A fact that comes and goes with every block keeps its latest entries. */
 const MAX_LENGTH = 50_000;
 
 export function historyOf(entry: HistoryEntry): string {

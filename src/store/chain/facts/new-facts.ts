@@ -35,7 +35,7 @@ const NEW_FACT = factTable.bulkInsertion(
 
 const keyColumns = factTable.pick(['entityId', 'factId']);
 
-/** One for each dialect, because most texts have thousands of parameters. */
+/** The texts for each dialect, kept because most of them have thousands of parameters. */
 const newFactTexts = new WeakMap<Dialect, (rows: number) => string>();
 
 function newFactText(dialect: Dialect, rows: number): string {
@@ -128,7 +128,7 @@ function newRow(
   };
 }
 
-/** The amount of the invoice, and not of the payment. Rules by amount compare it, so that payments in parts get no lower finality. */
+/** Rules by amount compare the amount of the invoice, and not of the payment, so that payments in parts get no lower finality. */
 function expectedAmount({ invoice }: FoundFact): string | null {
   const decimal = invoice === undefined ? null : parseDecimal(invoice.amount);
   return decimal === null ? null : amountKey(decimal);
@@ -150,7 +150,7 @@ export function standingAt(
 
 const voteTexts = new WeakMap<Votes, string>();
 
-/** The facts of a backfill share their votes. */
+/** Keeps the text of votes, because the facts of a backfill share their votes. */
 function textOf(votes: Votes): string {
   const text = voteTexts.get(votes) ?? JSON.stringify(votes);
   voteTexts.set(votes, text);

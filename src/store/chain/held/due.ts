@@ -5,14 +5,14 @@ import { heldColumns, toStored } from '../read/stored-facts.ts';
 import { MOST_BLOCKS } from './hold.ts';
 
 /**
- * The held events that a poll asks nodes for, in turns of their entities: one of each entity, first of the entity that waited
- * longest, then a second one of each. A poll reads a bounded number of rows, however many events wait: a few entries of indexes
- * for each entity, and then some events of the entities that come first.
+ * Selects the held events for which a poll asks nodes. Entities take turns: one event of each entity, beginning with the entity
+ * that waited longest, then a second event of each. A poll reads a bounded number of rows, however many events wait: a few index
+ * entries for each entity, and then some events of the first entities.
  */
 
 /** Entities that one poll looks at. If there are more, the next poll continues with the entities after them. */
 const MAX_HOLDERS = 1_000;
-/** Entities whose events one poll reads, and the events that it reads of all together and of each. */
+/** Entities whose events one poll reads, and the events that it reads in all and for each entity. */
 const MAX_SERVED = 50;
 const MAX_READ = 400;
 const MAX_OF_ENTITY = 50;

@@ -6,10 +6,10 @@ import { findEventNo } from '../../events/event-ids.ts';
 import { IS_NOT_FINAL } from '../tables.ts';
 
 /**
- * `ENTITY_HELD_LIMIT`: how many events of an entity may wait for transactions that no block has. Nodes are asked for each of
- * them. An event whose transaction was found follows its block, and does not count. Acceptance counts the stored facts in its
- * transaction, so that all instances share the limit. Transactions that run at the same time do not see each other's events, and
- * can exceed the limit by one group each.
+ * `ENTITY_HELD_LIMIT`: how many events of an entity may wait for transactions that no block has. Nodes are asked for each such
+ * transaction. An event whose transaction was found follows its block, and does not count. Acceptance counts the stored facts in
+ * its transaction, so that all instances share the limit. Transactions that run at the same time do not see each other's events,
+ * and can exceed the limit by one group each.
  */
 export class HeldLimits {
   /** By entity: how many more events it may hold, or null if it may hold all held events of the group. */

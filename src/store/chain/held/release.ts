@@ -41,7 +41,7 @@ export type ReleasedEvent = {
 
 const heldColumns = eventTable.pick(['deliveries', 'networkId', 'body']);
 
-/** A retraction by the sender has the round 0, and stays. A retraction by the network ends when the payment returns. */
+/** A retraction by the sender has the round 0, and is permanent. A retraction by the network ends when the payment returns. */
 const IS_WITHDRAWN = 'outdated_by is not null and retracted_round = 0';
 
 /** The round of the event. A payment that returns is released again in the next round, with new deliveries. */
@@ -54,8 +54,8 @@ async function readRevision(queries: Queries, entityId: string): Promise<number>
 }
 
 /**
- * A held event gets deliveries to the webhooks with this finality, in the round of its fact's revision. Throws
- * `TaskPending` if the event has a task, which must end first. An event that its sender has retracted gets none.
+ * Releases a held event: a task makes its deliveries to the webhooks with this finality, in the round of the fact's revision.
+ * Throws `TaskPending` if an earlier task of the event must end first. An event that its sender has retracted gets no deliveries.
  */
 export async function release(
   queries: Queries,

@@ -5,12 +5,12 @@ import type { RowOf } from '../../database/sql.ts';
 import { invoiceTable } from '../tables.ts';
 
 /**
- * Which invoice a payment belongs to. Paybell decides it once, when it stores the payment, and never again: a reorg that moves the
- * payment to another block leaves it with the invoice of its events.
+ * Decides which invoice a payment belongs to. Paybell decides this only once, when it stores the payment. If a reorg moves the
+ * payment to another block, the payment stays with the invoice that its events name.
  *
- * An invoice takes a payment in its token to its address, in a block from `from_block` to `until_block`, unless it was
- * cancelled before. With `exact`, only a payment of exactly its amount. The transaction of the step and the request that
- * creates or cancels the invoice lock the row of the network, so that one of the two sees the other.
+ * An invoice takes a payment in its token to its address, in a block from `from_block` to `until_block`, unless the invoice was
+ * cancelled before. An invoice with `exact` takes only a payment of exactly its amount. The transaction of the step and the
+ * request that creates or cancels the invoice lock the row of the network, so that one of the two sees the other.
  */
 
 const offeredColumns = invoiceTable.pick([

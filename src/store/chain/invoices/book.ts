@@ -8,8 +8,8 @@ import { type LockedBook, sourceColumns } from '../addresses/change-book.ts';
 import { NEW_SOURCE } from '../tables.ts';
 
 /**
- * The source that reads the payments of an entity's invoices in one token: its address book has their addresses. It is made
- * with the first invoice and goes with the last address. The API shows it and cannot change it.
+ * The source that reads the payments of an entity's invoices in one token: its address book has their addresses. The source is
+ * created with the first invoice and deleted with the last address. The API shows the source, but cannot change it.
  */
 
 /** How the logs of a token are read. */
@@ -31,7 +31,7 @@ type Wanted = {
   readonly nowS: number;
 };
 
-/** Call it in a transaction that has locked the network and the entity. */
+/** Returns the source of a token, and creates a missing one. Call it in a transaction that has locked the network and the entity. */
 export async function bookOfToken(queries: Queries, wanted: Wanted): Promise<LockedBook['source']> {
   const { entityId, reading, tip, limit, nowS } = wanted;
   const { definition, topic, topics, bookPlace } = reading;

@@ -13,7 +13,7 @@ const CHECK_MS = 10_000;
 export function beginCheck(db: Database, entityId: string, invoiceId: string): Promise<InvoiceRow | null> {
   return db.transaction(async (queries) => {
     const nowMs = await readNowMs(queries, db.dialect);
-    // A check of the future is from before the clock was set back.
+    // A check in the future was stored before the clock was set back.
     const row = await invoiceColumns.get(
       queries,
       `update invoices set checked_at_ms = $3 where entity_id = $1 and id = $2
@@ -28,8 +28,8 @@ const levelColumns = networkTable.pick(['head', 'safe', 'final']);
 type Network = RowOf<typeof levelColumns>;
 
 /**
- * Stores the part of a balance that no payment explains. Payments that may still return are explained, because the balance may
- * come from another branch. At an address that invoices share, the balance explains nothing.
+ * Stores the part of a balance that no payment explains. Payments that may still return count too, because the balance may come
+ * from another branch. At an address that several invoices share, nothing is stored.
  */
 async function storeUnexplained(queries: Queries, row: InvoiceRow, balance: bigint): Promise<void> {
   const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];
@@ -49,12 +49,12 @@ export function noteBalance(db: Database, row: InvoiceRow, balance: bigint): Pro
   return db.transaction((queries) => storeUnexplained(queries, row, balance));
 }
 
-/** Every block has been seen. */
+/** Levels at which every block has been seen. */
 const NO_LEVELS: Network & { readonly head: number } = { head: Number.MAX_SAFE_INTEGER, safe: null, final: null };
 
 /**
- * The balances of invoices in the coin that were called late: a payment that a contract made is not seen, and the balance shows
- * it. `balance_due` is 1 until a node was asked. A process that dies in between leaves it, so that the next poll asks again.
+ * Invoices in the network's coin that became late. Paybell does not see a payment that a contract made, but the balance shows it.
+ * `balance_due` is 1 until a node was asked. If a process dies in between, it stays 1, and the next poll asks again.
  */
 
 /** Balances that one poll asks for. */
@@ -67,7 +67,7 @@ export function readDueBalances(queries: Pick<Queries, 'all'>, networkId: number
   return dueColumns.all(queries, `${sql} limit ${BALANCES_A_POLL}`, [networkId]);
 }
 
-/** An answer that another instance has stored before stays. */
+/** Stores the answers of nodes. An answer that another instance has stored first stays. */
 export function noteBalances(db: Database, balances: readonly ReadBalance[]): Promise<void> {
   return db.transaction(async (queries) => {
     for (const { entityId, invoiceId, balance } of balances) {

@@ -75,7 +75,7 @@ export function createInvoices(db: Database, wanted: NewInvoices): Promise<(Crea
   });
 }
 
-/** An invoice that is paid for good leaves its address to the next one. */
+/** Ends the watch of replaced invoices. An invoice that is permanently paid leaves its address to the next invoice. */
 async function leaveAddresses(queries: Queries, decisions: readonly Decision[], tip: number): Promise<void> {
   for (const decision of decisions) {
     for (const { entityId, invoiceId } of decision.kind === 'new' ? decision.replaced : []) {

@@ -33,10 +33,10 @@ import {
 } from './rows.ts';
 
 /**
- * The part of invoices in the events of a step.
+ * Adds the state of invoices to the events of a step.
  *
  * Each event of a payment has the state of its invoice, counted at the finality of the event, with a version that rises by
- * invoice and finality. The highest version is true, because every change of the sum is an event:
+ * invoice and finality. The event with the highest version is true, because every change of the sum has an event:
  *
  * | the sum changes because …           | event                                                                          |
  * |-------------------------------------|--------------------------------------------------------------------------------|
@@ -44,8 +44,8 @@ import {
  * | a payment is retracted              | `EventRetracted` for each finality at which it was published                   |
  * | a webhook asks for a new finality   | the events of all payments that count at it, before the first that counts them |
  *
- * A retraction may find events of the invoice that wait for their acceptance. Paybell makes these again: a retracted payment that
- * was not published yet leads to no `EventRetracted`, and they count it.
+ * If a payment is retracted while events of its invoice wait for acceptance, Paybell makes these events again. They may count the
+ * retracted payment, which gets no `EventRetracted` if it was not published yet.
  */
 
 export type InvoiceStep = PublishContext & {
@@ -121,7 +121,7 @@ class InvoiceEvents {
     this.#lateBlock = parts.invoice.lateBlock;
   }
 
-  /** Removes the events of the invoice that wait for their acceptance, so that `publish` makes those that are true now. */
+  /** Removes the events of the invoice that wait for their acceptance, so that `publish` makes them again with the present state. */
   async makeWaitingAgain(): Promise<void> {
     const removed: Removed[] = [];
     for (const chunk of chunks(this.parts.facts)) {
@@ -158,7 +158,7 @@ class InvoiceEvents {
     }
   }
 
-  /** An invoice is called late once, even if no webhook wants the event: later webhooks get no events of the past. */
+  /** Marks an invoice as late once, even if no webhook wants the event, because later webhooks get no events of the past. */
   callLate(): void {
     const { invoice, facts } = this.parts;
     if (this.#lateBlock !== null || invoice.passedBlock === null || invoice.dateCancelled !== null) return;
@@ -189,7 +189,7 @@ class InvoiceEvents {
     );
   }
 
-  /** Whether a payment counts in the events of this step and has no event of the finality, which a webhook wants. */
+  /** Whether the payment counts at the finality, a webhook wants its event at the finality, and no such event exists. */
   #isDue(fact: InvoiceFact, event: string, finality: string): boolean {
     return (
       fact.isSilent === 0 &&
@@ -217,7 +217,7 @@ function nameOf(fact: Pick<FactRow, 'entityId' | 'factId'>, event: string, final
   return `${keyOfFact(fact)} ${event} ${finality}`;
 }
 
-/** Lateness is counted at this finality. */
+/** The finality at which an invoice is late. */
 const LATE_FINALITY = 'seen';
 
 /** The finality in the target of a retraction, such as `TransferProcessed_seen`. */

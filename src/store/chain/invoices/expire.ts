@@ -4,8 +4,8 @@ import { releaseAddresses } from './release.ts';
 import { type InvoiceRow, invoiceColumns } from './rows.ts';
 
 /**
- * The ends of invoices, decided by the timestamp of the tip and never by the clock: on a network that is behind, stalled or
- * halted, both wait.
+ * Ends invoices by the timestamp of the tip, and never by the clock. So both ends wait on a network that is behind, stalled or
+ * halted.
  *
  * | end           | when the timestamp of the tip is later than … | leads to                                              |
  * |---------------|-----------------------------------------------|-------------------------------------------------------|
@@ -13,7 +13,7 @@ import { type InvoiceRow, invoiceColumns } from './rows.ts';
  * | of the watch  | `dateWatchedUntil`                            | the address leaves the book, and may be used again    |
  */
 
-/** Invoices that end with one step. The next step continues. */
+/** Invoices that end with one step. The next step ends further ones. */
 const MAX_ENDED = 200;
 
 /**

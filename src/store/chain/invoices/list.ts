@@ -9,7 +9,7 @@ import { invoiceRowColumns, toInvoices } from './view.ts';
 
 const COLUMNS = { dateCreated: 'created_at', dateExpires: 'expires_at' } as const;
 
-/** The state is computed for the invoices of the page. */
+/** Lists invoices. Their state is computed for the invoices of the page. */
 export async function listInvoices(db: Database, entityId: string, query: InvoiceListQuery): Promise<InvoiceList> {
   const { q, networkId, token, address, reference, agreementId, transferId, watch, since, until, sortBy } = query;
   const parameters = new Parameters();

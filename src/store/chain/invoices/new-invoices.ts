@@ -14,12 +14,12 @@ import {
   termsOf,
 } from './rows.ts';
 
-/** Which of the invoices of a request become invoices. */
+/** Decides which invoices of a request are created. */
 
 /** An invoice that was checked against its network and its token. */
 export type PreparedInvoice = {
   readonly terms: NewInvoice;
-  /** In lower case, and as they are shown. */
+  /** In lower case; `shownToken` and `shownAddress` are as the API shows them. */
   readonly token: string;
   readonly address: string;
   readonly shownToken: string;
@@ -43,7 +43,7 @@ function termsHash({ terms, token, address, base }: PreparedInvoice): string {
 const knownColumns = invoiceTable.pick(['invoiceId', 'reference', 'hash', 'fromBlock']);
 type Known = Pick<RowOf<typeof knownColumns>, 'invoiceId' | 'hash' | 'fromBlock'>;
 
-/** An invoice that has an address: an open one of the database, or an earlier one of the request. */
+/** An invoice that uses an address: an open invoice of the database, or an earlier invoice of the request. */
 type Occupant = {
   readonly invoiceId: string;
   readonly match: InvoiceMatch;
@@ -122,7 +122,7 @@ function placeOf({ token, address }: { readonly token: string; readonly address:
   return `${token} ${address}`;
 }
 
-/** Two invoices share an address only if both take exact amounts, and these differ. */
+/** Whether two invoices cannot share an address. They can if both take exact amounts, and the amounts differ. */
 function isInTheWay({ terms, base }: PreparedInvoice, other: Pick<Occupant, 'match' | 'base'>): boolean {
   return terms.match === 'address' || other.match === 'address' || other.base === base.toString();
 }

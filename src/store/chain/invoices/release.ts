@@ -6,7 +6,7 @@ import type { InvoiceRow } from './rows.ts';
 
 const usedColumns = invoiceTable.pick(['address']);
 
-/** Takes the addresses of ended invoices out of the books. An address that another open invoice has stays. */
+/** Takes the addresses of ended invoices out of the address books. An address that another open invoice uses stays. */
 export async function releaseAddresses(
   queries: Queries,
   network: LockedBook['network'],

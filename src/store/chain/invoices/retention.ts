@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.ts';
 import { Columns, chunks, text, valuesList } from '../../database/sql.ts';
 
-/** Invoices that were watched until before the retention period. An invoice stays while a payment can still be undone. */
+/** Invoices whose watch ended before the retention period. An invoice stays while a payment can still be undone. */
 const OLD_INVOICES = `invoices i where i.entity_id = $1 and i.until_block is not null and i.watched_until < $2
   and i.created_at < $2
   and not exists (select 1 from facts f where f.entity_id = i.entity_id and f.invoice_id = i.id

@@ -86,7 +86,7 @@ export async function readInvoices(
   return new Map(rows.map((row) => [keyOfInvoice(row), row]));
 }
 
-/** The payments that are not dust, by the keys of their invoices. */
+/** Reads the payments of invoices that are not dust, by the keys of the invoices. */
 export async function readFactsOfInvoices(
   queries: Pick<Queries, 'all'>,
   invoices: readonly InvoiceKey[],
@@ -105,7 +105,7 @@ type Revision = Pick<Published, 'entityId' | 'factId' | 'revision'>;
 
 /** The events that were made for payments, accepted or not. */
 export class PublishedEvents {
-  /** By payment, revision and finality: the kinds. */
+  /** The event kinds by payment, revision and finality. */
   readonly #kinds = new Map<string, Set<string>>();
 
   add(published: Published): void {

@@ -30,7 +30,7 @@ const paymentColumns = factTable.pick([
   'blockS',
 ]);
 
-/** The rows are of one entity. */
+/** Converts rows of one entity. */
 export async function toInvoices(queries: Queries, entityId: string, rows: readonly ShownRow[]): Promise<Invoice[]> {
   if (rows.length === 0) return [];
   const networks = await readNetworkLevels(queries);
@@ -62,7 +62,7 @@ type Context = { readonly network: NetworkLevels | null; readonly stated: Stated
 
 function toInvoice(row: ShownRow, payments: readonly InvoicePayment[], { network, stated }: Context): Invoice {
   const levels = network?.levels ?? { head: 0, safe: null, final: null };
-  // Where a payment stands is known without the head: confirmations play no part here.
+  // The state of a payment is known without the head, because confirmations play no part here.
   const standing = payments.filter(({ state, isDisputed }) => !isDisputed && (state === 'seen' || state === 'final'));
   const folded = foldInvoice(termsOf(row), fateOf(row), standing);
   const final = standing.filter((payment) => hasReached(payment, 'final', levels));

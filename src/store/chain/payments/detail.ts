@@ -12,7 +12,7 @@ import { readWebhookStatuses } from './webhook-statuses.ts';
 /** One payment with its timeline, its webhooks and its events. Null for an unknown id, and for the id of another entity. */
 export async function readPayment(db: Database, entityId: string, paymentId: string): Promise<PaymentDetail | null> {
   const factId = factIdOfPayment(paymentId);
-  // The fact has the history and the deliveries of each event; a payment adds to it.
+  // The fact has the history and the deliveries of each event. The payment adds its own fields.
   const fact = factId === null ? null : await readFact(db, entityId, factId);
   if (fact === null) return null;
   return db.snapshot(async (queries) => {
@@ -54,7 +54,7 @@ function steps(history: History): TimelineEntry[] {
 
 function whatHappened(step: History[number], before: History[number] | undefined): TimelineEntry['what'] {
   if (step.isDisputed) return 'disputed';
-  // The nodes agree again, and the payment is where it was.
+  // The nodes agree again, and the payment is in the same block as before.
   if (before?.isDisputed && step.blockHash === before.blockHash) return step.state;
   if (step.state !== 'seen' || before === undefined || before.state === 'waiting') return step.state;
   return before.state === 'lost' || before.state === 'retracted' ? 'back' : 'moved';
@@ -97,7 +97,7 @@ async function deliverySteps(
 
 type LastAttempt = { id: SqlUuid; ended_ms: SqlInteger };
 
-/** When the last attempt of each delivery ended, in Unix seconds. A delivery with one attempt has it in its own row. */
+/** When the last attempt of each delivery ended, in Unix seconds. A delivery with one attempt has the attempt in its own row. */
 async function readLastAttempts(
   queries: Queries,
   dialect: Dialect,

@@ -2,16 +2,16 @@ import { type Levels, reachedBlock } from '../../../domain/chain/finality.ts';
 import type { Queries } from '../../database/database.ts';
 import { networkTable } from '../tables.ts';
 
-/** How far each network has come. Paybell computes the states `seen` and `safe` of payments from it. */
+/** The levels of a network, from which Paybell computes the states `seen` and `safe` of payments. */
 export type NetworkLevels = {
   readonly networkId: number;
   readonly levels: Levels;
-  /** The newest block that is safe; null before the network has said one. */
+  /** The newest block that is safe; null before the network has named one. */
   readonly safeBlock: number | null;
   readonly blockTimeMs: number | null;
   /** The usual time from a block to its finality; null before Paybell has measured it. */
   readonly finalLagMs: number | null;
-  /** Whether the network continues, so that a time can be estimated. */
+  /** Whether the network is neither halted nor stalled, so that a time can be estimated. */
   readonly isMoving: boolean;
 };
 

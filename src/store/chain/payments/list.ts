@@ -9,8 +9,8 @@ import { findMatches, isStateComputed, type Matches } from './matches.ts';
 import { type PaymentRow, paymentRowColumns, toPayments } from './view.ts';
 
 /**
- * Lists payments. Statements that need no result of each other are sent together: on a busy machine, a search takes as long as
- * the number of times that it waits for the database.
+ * Lists payments. Statements that need no result of each other are sent together, because on a busy machine the time of a search
+ * depends on how often it waits for the database.
  */
 export function listPayments(db: Database, entityId: string, query: PaymentListQuery): Promise<PaymentList> {
   return longReadsOf(db, entityId).snapshot(async (queries) => {

@@ -28,7 +28,7 @@ export function isStateComputed({ state }: Pick<PaymentListQuery, 'state'>): boo
   return state === 'seen' || state === 'safe';
 }
 
-/** Null if nothing can match. The levels of the networks count only if `isStateComputed`. */
+/** Null if nothing can match. The levels of the networks are used only if `isStateComputed`. */
 export async function findMatches(
   queries: Queries,
   dialect: Dialect,
@@ -64,7 +64,7 @@ export async function findMatches(
   if (!isOfNetworks && query.networkId !== undefined) {
     common.push(`${ONE_BY_ONE} = ${parameters.bind(query.networkId)}`);
   }
-  // If there are two pairs of conditions, an index can serve only one of them as two ordered lists.
+  // If there are two pairs of conditions, an index can serve only one pair as two ordered lists.
   const [pair, others] = address.length > 0 ? [address, found] : [found, []];
   if (others.length > 0) common.push(`(${others.join(' or ')})`);
   const rest = common.join(' and ');
@@ -131,7 +131,7 @@ function addParties(common: string[], parameters: Parameters, query: PaymentList
   return true;
 }
 
-/** Returns false if nothing can match. An amount that no token can have is above all others. */
+/** Returns false if nothing can match. An amount that no token can have is above all stored amounts. */
 function addAmounts(common: string[], parameters: Parameters, query: PaymentListQuery): boolean {
   const bounds = [
     ['=', query.amount],
@@ -208,7 +208,7 @@ async function searchConditions(
   }
 }
 
-/** A payment to oneself is listed once. */
+/** The conditions for payments of an account. A payment to oneself matches only one of them. */
 function ofAddress(party: string | null, parameters: Parameters): string[] | null {
   if (party === null) return null;
   const account = parameters.bind(party);

@@ -29,7 +29,7 @@ const EVENTS_PER_STATEMENT = 25;
 
 type Counted = { event: SqlInteger; status: SqlInteger | null; deliveries: SqlInteger };
 
-/** The deliveries of each event, by its number in hex. A delivery without a recorded status still waits in the queue. */
+/** The deliveries of each event, by the number of the event in hex. A delivery without a recorded status still waits in the queue. */
 export async function countDeliveries(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,

@@ -16,7 +16,7 @@ import { countDeliveries, type DeliveryTotals, type PublishedEvent, readPublishe
 
 /** Payments as the API shows them. The state, the confirmations and the wait come from the levels of the network. */
 
-/** A log can fill hundreds of kilobytes. A payment needs few of its fields, and its columns have these too. */
+/** Longer fields are not read, because a log can fill hundreds of kilobytes. The columns have the few fields that a payment needs. */
 const MAX_FIELDS_BYTES = 16_384;
 
 export const paymentRowColumns = new Columns({
@@ -191,14 +191,14 @@ function confirmationsOf({ state, blockNumber }: Place, network: NetworkLevels |
   return Math.max(1, network.levels.head - blockNumber + 1);
 }
 
-/** Whether the payment may still lead to an event. Paybell counts confirmations beyond finality. */
+/** Whether the payment may still lead to an event. Even a final payment may, because Paybell counts confirmations beyond finality. */
 function mayWait({ state, isSilent }: Pick<PaymentRow, 'state' | 'isSilent'>): boolean {
   return isSilent === 0 && state !== 'retracted';
 }
 
 /**
- * Whether a payment has the finality where it is. Without a block, or while nodes disagree about it, it has none. Below
- * finality, it is final only once enough nodes have shown it.
+ * Whether a payment has the finality in its present block. A payment without a block, or about which nodes disagree, has no
+ * finality. Below finality, a payment is final only once enough nodes have shown it.
  */
 export function hasFinality(
   { state, blockNumber, isDisputed }: Place,
@@ -258,8 +258,8 @@ function rankOf(finality: string): number {
 const AFTER_CONFIRMATIONS = 1_000_000;
 
 /**
- * The time at which the payment is expected to have the finality, by the block time or the usual time to finality. Null while
- * the network does not continue.
+ * The time at which the payment is expected to have the finality, by the block time or the usual time to finality. Null while the
+ * network is halted or stalled.
  */
 function dateExpected(row: PaymentRow, finality: string, network: NetworkLevels | null, nowMs: number): number | null {
   const level = finalityOf(finality);

@@ -22,7 +22,7 @@ export type PaymentContext = {
   readonly events: PaymentDetail['events'];
 };
 
-/** With the numbers of its events by their ids; null for an event that retention has removed. */
+/** The context with the numbers of the payment's events, by event id. A number is null if retention has removed the event. */
 type NumberedContext = PaymentContext & { readonly numbers: ReadonlyMap<string, string | null> };
 
 const webhookColumns = webhookTable.pick(['webhookId', 'postUrl', 'event', 'finality', 'filterHash', 'createdSeq']);
@@ -79,7 +79,7 @@ async function statusOf(
 
 type Said = Pick<WebhookStatus, 'status' | 'reason'>;
 
-/** The delivery of an event to one webhook, by its id: the number of the event and of the webhook decide it. */
+/** Reads the delivery of an event to one webhook. Its id follows from the numbers of the event and the webhook. */
 async function readOne(
   queries: Queries,
   dialect: Dialect,
@@ -123,7 +123,7 @@ function withDelivery({ state }: PaymentRow, { status, lastStatusCode, lastError
   }
 }
 
-/** Null if Paybell has made the event, so that the deliveries have to say more. */
+/** The status of a webhook without a delivery. Null if Paybell has made the event, because the acceptance then decides. */
 function withoutDelivery(
   { row, network }: PaymentContext,
   { finality, chosen }: { readonly finality: string; readonly chosen: string },
@@ -146,7 +146,7 @@ function withoutDelivery(
   return notWanted('The webhook was registered after the payment had this finality.');
 }
 
-/** Paybell has made the event, and the webhook has no delivery of it. */
+/** The status of a webhook without a delivery after Paybell has made the event. */
 async function afterAcceptance(
   queries: Queries,
   dialect: Dialect,

@@ -74,7 +74,10 @@ export type RetractedFact = PublishedFact & {
   readonly reason: RetractionReason;
 };
 
-/** The payment that leaves every sum. The columns have the amount that the sender of a held event stated. */
+/**
+ * The members that identify the retracted payment and its amount, for receivers that sum up payments. For a held event, the
+ * columns have the amount that its sender stated.
+ */
 function paymentOf({ factId, networkId, isPayment, fields, ...columns }: RetractedFact): Record<string, string> {
   if (isPayment === 0) return {};
   const logged = JSON.parse(fields) as Record<string, unknown>;
@@ -93,7 +96,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The position is the last one that the fact had. */
+/** The payload of a retraction. Its position is the last one that the fact had. */
 export function retractionPayload(
   fact: RetractedFact,
   eventId: string,

@@ -16,7 +16,7 @@ import type { Outbox, OutboxEvent } from './outbox.ts';
 
 /** The events that the facts of one step lead to. */
 
-/** The state of the network and the wishes of its webhooks, from which one step makes payloads. */
+/** The state of the network and the finalities that its webhooks want, from which one step makes payloads. */
 export type PublishContext = {
   readonly networkId: number;
   readonly head: number;
@@ -26,7 +26,7 @@ export type PublishContext = {
   readonly symbols: ReadonlyMap<string, string>;
 };
 
-/** The facts that lead to events. */
+/** Leaves out silent and disputed facts, which never lead to an event. */
 export function publishable(reached: readonly Reached[]): Reached[] {
   return reached.filter(({ fact }) => fact.isSilent === 0 && fact.isDisputed === 0);
 }
@@ -60,7 +60,7 @@ export function publishReached(outbox: Outbox, reached: readonly Reached[], cont
   }
 }
 
-/** The event of a fact, as the registry says who wants it. */
+/** The event of a fact, for which `Wanted` finds the finalities that webhooks want. */
 export function wantedEvent(fact: FactRow, event: string): WantedEvent {
   const { entityId, seenRevision: moment, ruleAmount } = fact;
   return { entityId, event, moment, ruleAmount };
@@ -74,7 +74,7 @@ export function addEvent(
   finality: string,
   { symbols, ...moment }: PublishContext,
 ): OutboxEvent {
-  // A held event has its own bytes.
+  // A held event has the bytes that its sender sent.
   const payload =
     fact.eventNo === null
       ? factPayload(
@@ -92,7 +92,7 @@ function toPublished<Row extends FactRow>(fact: Row): Row & Pick<PublishedFact, 
   return { ...fact, position: { blockNumber: blockNumber ?? 0, blockHash: blockHash ?? '', logIndex: logIndex ?? 0 } };
 }
 
-/** Drops the events of these facts that wait, and retracts those that were accepted. */
+/** Drops the waiting events of these facts, and retracts the accepted ones. */
 export async function retractFacts(
   queries: Queries,
   dialect: Dialect,
@@ -145,7 +145,7 @@ async function readAccepted(
   return Map.groupBy(accepted, keyOf);
 }
 
-/** The id that callers know a held event by; none for the fact of a log. */
+/** Returns the public id of the held event of a fact; none for the fact of a log. */
 async function readHeldNames(
   queries: Queries,
   dialect: Dialect,

@@ -14,7 +14,7 @@ export type OutboxEvent = {
   readonly event: string;
   /** The finality of the event. A retraction has the kind and the finality of the event that it retracts. */
   readonly finality: string;
-  /** Null for a held event, which has its own bytes. */
+  /** Null for a held event, which has the bytes that its sender sent. */
   readonly payload: Record<string, unknown> | null;
 };
 

@@ -46,7 +46,7 @@ export async function readFactsById(queries: Pick<Queries, 'all'>, keys: readonl
 
 const finalColumns = networkTable.pick(['final']);
 
-/** The newest block that Paybell calls final; null if it does not follow the network, or before the first one. */
+/** The newest block that Paybell calls final. Null if Paybell does not follow the network, or before the first final block. */
 export async function readFinalBlock(queries: Pick<Queries, 'get'>, networkId: number): Promise<number | null> {
   const sql = `select ${finalColumns.list} from chains where network_id = $1`;
   const row = await queries.get<{ final: number | string | null }>(sql, [networkId]);

@@ -8,7 +8,7 @@ import { Parameters, type RowOf } from '../../database/sql.ts';
 import type { NodeHealth } from '../network-store.ts';
 import { networkTable } from '../tables.ts';
 
-/** How far networks are followed, by whichever instance does it. */
+/** Reads how far networks were followed, whichever instance follows them. */
 
 const shownColumns = networkTable.pick([
   'networkId',
@@ -70,7 +70,7 @@ function toChain(networkId: number, row: RowOf<typeof shownColumns> | undefined,
   };
 }
 
-/** Blocks may have a timestamp that is a little ahead of the clock. */
+/** At least 0, because a block may have a timestamp that is a little ahead of the clock. */
 function ageOf(timestampS: number | null, nowMs: number): number | null {
   return timestampS === null ? null : Math.max(0, Math.floor(nowMs / 1000 - timestampS));
 }

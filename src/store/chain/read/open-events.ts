@@ -14,7 +14,7 @@ import { finalityAsOf } from '../../webhooks/option-changes.ts';
 import { factEventTable, networkTable } from '../tables.ts';
 import { readWanted } from '../wanted.ts';
 
-/** Accepted events that the publisher has more work for: neither the queue nor a task shows it. */
+/** Finds accepted events for which the publisher has more work that neither the queue nor a task shows. */
 
 /** Some webhooks: at most one for each network and event kind. */
 type SomeWebhooks = {
@@ -22,8 +22,8 @@ type SomeWebhooks = {
 };
 
 /**
- * Finds the numbers, as hex, of held events with deliveries to come and of events whose retraction is not published yet.
- * With `only`, deliveries to come to these webhooks.
+ * Finds the numbers, as hex, of held events with deliveries to come and of events whose retraction is not published yet. With
+ * `only`, only deliveries to these webhooks count.
  */
 export async function findOpenEvents(
   queries: Queries,
@@ -110,7 +110,10 @@ async function finalitiesOf(
   return new Set(then.map(({ finality }) => finalityFor(finality ?? finalityText(defaultFinality(kind)), ruleAmount)));
 }
 
-/** Webhooks that were registered after the event had their finality do not get it. */
+/**
+ * Whether the event will get deliveries, or its retraction will be published. A webhook that was registered after the event had
+ * the webhook's finality gets no delivery.
+ */
 function isOpen(
   { state, kind, blockNumber }: HeldEvent,
   releases: readonly Release[],

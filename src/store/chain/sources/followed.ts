@@ -64,7 +64,7 @@ function keyOf({ sourceId, revision }: Versioned): string {
   return `${sourceId} ${revision}`;
 }
 
-/** The store wrote them. */
+/** Parses definitions without checks, because the store wrote them. */
 export function readVersions(json: string | null): readonly SourceVersion[] {
   return json === null ? [] : (JSON.parse(json) as SourceVersion[]);
 }

@@ -10,9 +10,9 @@ const versionColumns = sourceTable.pick(['sourceId', 'revision', 'appliesFrom', 
 type Revisions = readonly { readonly revision: number; readonly fromBlock: number }[];
 
 /**
- * Leaves out new facts of a definition that has changed since the poll began, in blocks that a newer definition counts for. If
- * the newer definition takes the log too, a later poll finds it: the change makes the source read these blocks again. The row of
- * the network is locked here and by the change, so that one of the two sees the other.
+ * Leaves out new facts of a definition that has changed since the poll began, in blocks for which a newer definition counts. If
+ * the newer definition takes the log too, a later poll finds it: the change makes the source read these blocks again. The step
+ * and the change both lock the row of the network, so that one of the two sees the other.
  */
 export async function withoutOutdated(
   queries: Pick<Queries, 'all'>,
@@ -34,7 +34,7 @@ function isOutdated({ sourceId, sourceRevision = 0, position }: FoundFact, chang
   return current !== undefined && current.revision > sourceRevision;
 }
 
-/** The sources that have a newer revision than the given one. Their definitions can be long, and are read for these alone. */
+/** The sources that have a newer revision than the given one. Their definitions can be long, and are read only for these sources. */
 async function readChanged(
   queries: Pick<Queries, 'all'>,
   known: ReadonlyMap<string, number>,

@@ -19,7 +19,10 @@ const PAUSED_BY_REQUEST = 'It was paused by a request.';
 const PAUSED_BLOCK = `(select coalesce(c.read_final, c.final, (select min(a.number) from chain_anchors a where a.network_id = c.network_id))
    from chains c where c.network_id = sources.network_id)`;
 
-/** Older blocks that were unread at the pause come first. A source that no poll has seen begins at its first block. */
+/**
+ * The block at which a resumed source continues. Older blocks that were unread at the pause come first. A source that no poll has
+ * seen begins at its first block.
+ */
 const NEXT_BLOCK = `case when next_block is null or paused_block is null then next_block
   when next_block <= paused_block and (last_block is null or next_block <= last_block) then next_block
   else paused_block + 1 end`;
@@ -43,7 +46,7 @@ export async function resumeByRequest(queries: Queries, { entityId, sourceId }: 
   );
 }
 
-/** Returns when the source is tried again, and whether this is its first pause; null if it was paused before. */
+/** Returns when the source is tried again, and whether this is its first pause; null if the source is paused already. */
 export async function pauseByFlood(
   queries: Queries,
   { entityId, sourceId }: SourceKey,

@@ -17,11 +17,11 @@ export type PreparedSource = {
   readonly definition: SourceDefinition;
   /** The first topic of its logs. */
   readonly topic: string;
-  /** For each topic of a log, including the first, the values that it may have. Null if it may have any value. */
+  /** The values that each topic of a log may have, including the first one. Null stands for any value. */
   readonly topics: readonly (readonly string[] | null)[];
   /** The topic of the addresses, 1 to 3; null, or absent, without an address book. */
   readonly bookPlace?: number | null;
-  /** The newest block at that moment. */
+  /** The newest block when the definition was checked. */
   readonly head: number;
 };
 
@@ -36,7 +36,7 @@ export function createSource(
 ): Promise<{ source: Source; isNew: boolean }> {
   const hash = definitionHash(definition);
   return db.transaction(async (queries) => {
-    // The lock of the entity, without the new revision by which caches would be out of date.
+    // Locks the entity without a new revision, because a new revision would outdate caches.
     const entity = await queries.get(`select id from entities where id = $1 ${db.dialect.lockRow}`, [entityId]);
     if (entity === undefined) throw new DomainError('entity_not_found', { entityId });
     const existing = await find(queries, 'entity_id = $1 and hash = $2', [entityId, hash]);
@@ -90,7 +90,7 @@ export function readSource(queries: Pick<Queries, 'get'>, entityId: string, sour
   return find(queries, 'entity_id = $1 and id = $2', [entityId, sourceId]);
 }
 
-/** Keeps the facts of the source, their events and their deliveries. A task removes its address book. */
+/** Deletes a source, but keeps its facts with their events and deliveries. A task removes its address book. */
 export function deleteSource(db: Database, entityId: string, sourceId: string, change: Change): Promise<boolean> {
   return db.transaction(async (queries) => {
     const source = await readSource(queries, entityId, sourceId);
@@ -193,7 +193,7 @@ async function find(
 
 export function toSource(row: RowOf<typeof shownColumns>): Source {
   const { sourceId, name, fromBlock, createdHead, nextBlock, lastBlock, pausedAtMs, pausedReason, dateCreated } = row;
-  // The store wrote it.
+  // Not checked, because the store wrote the definition.
   const definition = JSON.parse(row.definition) as SourceDefinition;
   const { networkId, preset, contract, abi, event, where, fields, deliverHistory } = definition;
   const { minAmount = null, addressBook = null } = definition;

@@ -6,7 +6,7 @@ export function nextUnread({ nextBlock, lastBlock }: Unread): number | null {
   return nextBlock === null || (lastBlock !== null && nextBlock > lastBlock) ? null : nextBlock;
 }
 
-/** The block at which the source continues if it must read this block again; null if it has read no block. */
+/** The block from which the source must continue if it must read `block` again; null if it has read no block. */
 export function nextFrom(row: Unread, block: number): number | null {
   return row.nextBlock === null ? null : Math.min(nextUnread(row) ?? block, block);
 }

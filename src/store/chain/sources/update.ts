@@ -14,11 +14,11 @@ import { nextFrom, nextUnread } from './unread.ts';
 /**
  * Changes of a source. A new definition counts from the block after the newest one that Paybell or the asked node knows. Earlier
  * blocks keep the definition that they had, because some may be unread, or be read again after a reorg. A fact has the same id
- * under every definition, so no change makes a second payment of one.
+ * under every definition, so no change publishes a payment twice.
  *
  * A poll that began before the change may read new blocks by the old definition, and even make them final. The change therefore
  * clears `last_block`: the first poll that knows the new definition reads the blocks from `next_block` on for this source alone,
- * up to its own tail. Usually there are none.
+ * up to its own tail. Usually there are no such blocks.
  */
 
 /** Earlier definitions that a source keeps. Older ones are dropped once their blocks are final and read. */
@@ -180,7 +180,7 @@ function versionOf({ revision, definition, topics, appliesFrom }: Row, untilBloc
   };
 }
 
-/** Whether its blocks are read and final. A source that is paused will read the blocks of its pause. */
+/** Whether the blocks of a definition are read and final. A source that is paused will read the blocks of its pause. */
 function isDone({ untilBlock }: SourceVersion, row: Row, network: Network): boolean {
   const read = (nextUnread(row) ?? Number.POSITIVE_INFINITY) - 1;
   const final = (row.pausedBy === null ? network?.final : row.pausedBlock) ?? -1;

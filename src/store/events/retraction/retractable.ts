@@ -19,7 +19,7 @@ const IS_UNPUBLISHED = `exists (select 1 from fact_events r
 const eventColumns = new Columns({ no: uuid('event_no') });
 const subjectColumns = new Columns({ no: uuid('subject') });
 
-/** Returns the events among these that may still be retracted, by their numbers as hex digits. */
+/** Returns the events among these that retention must keep, by their numbers as hex digits. */
 export async function findRetractable(
   queries: Pick<Queries, 'all'>,
   dialect: Dialect,
