@@ -94,16 +94,16 @@ const NETWORK_TABLES: readonly string[] = [
 const SOURCE_TABLES: readonly string[] = [
   // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values that
   // each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block` must still be
-  // read for this source alone; `last_block` is null until the network's holder has seen it, and `next_block` too before the
-  // first time. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the definitions before it, each
-  // with its last block. Blocks up to `paused_block` were final when the source was paused, by a request or by a flood
-  // (`paused_by`). After a flood, the source is tried again at `retry_at_ms`, which is `retry_wait_ms` after the pause. A source
-  // with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last change
-  // of its book, and `address_count` the number of addresses that were not removed. Polls know the changes up to `book_read`.
-  // Later changes count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must still be read for
-  // the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of the last change that
-  // made the source read earlier blocks again. `is_for_invoices` is 1 if invoices have created the source, which the API cannot
-  // change. `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
+  // read for this source alone. Both are null until the network's holder has seen the source. A resume or a new definition sets
+  // `last_block` to null again. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the definitions
+  // before it, each with its last block. Blocks up to `paused_block` were final when the source was paused, by a request or by a
+  // flood (`paused_by`). After a flood, the source is tried again at `retry_at_ms`, which is `retry_wait_ms` after the pause. A
+  // source with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last
+  // change of its book, and `address_count` the number of addresses that were not removed. Polls know the changes up to
+  // `book_read`. Later changes count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must
+  // still be read for the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of
+  // the last change that made the source read earlier blocks again. `is_for_invoices` is 1 if invoices have created the source,
+  // which the API cannot change. `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
