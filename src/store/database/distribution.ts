@@ -63,7 +63,7 @@ export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
 /** The tables that `distribute` changes. */
 export const DISTRIBUTED = Object.keys(DISTRIBUTIONS).filter((table) => DISTRIBUTIONS[table] !== 'on the coordinator');
 
-/** The first table by entity, with which the others are colocated. */
+/** The first table by entity, with which all other such tables are colocated. */
 const FIRST = 'events';
 
 const DISTRIBUTION_DEADLINE_MS = 30 * 60_000;

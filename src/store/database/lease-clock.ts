@@ -25,7 +25,7 @@ export class LeaseClock {
     this.#lengthMs = lengthMs;
   }
 
-  /** Takes a time that a statement has just read from the database's clock. */
+  /** Notes a time that a statement has just read from the database's clock. */
   note(nowMs: number): void {
     if (this.#lengthMs === null) return;
     const readings = this.#readings;

@@ -37,7 +37,7 @@ export type AheadOptions = ShortLockOptions & {
   readonly waitsForDefault?: boolean;
 };
 
-/** Makes the partitions of today and of the next days that are missing, for all tables or for none. Returns for how many days. */
+/** Makes the missing partitions of today and the next days, for all tables or for none. Returns the number of these days. */
 export async function makeAhead(db: Database, options: AheadOptions = {}): Promise<number> {
   if (db.engine === 'sqlite') return 0;
   const layout = await readLayout(db);

@@ -3,8 +3,8 @@ import type { Dialect } from '../database.ts';
 import { listOfValues } from '../sql.ts';
 
 /**
- * Citus: PostgreSQL whose tables are distributed over several servers by entity. Citus sends a statement to the server
- * of its entity if a condition outside of the list of rows names it. All rows of one list belong to one entity.
+ * Citus: PostgreSQL whose tables are distributed over several servers by entity. Citus sends a statement to the server of its
+ * entity if a condition outside of the list of rows names the entity. All rows of one list belong to one entity.
  */
 
 const OF_ENTITY = (table: string) => ` and ${table}.entity_id = cast($1 as uuid)`;

@@ -22,8 +22,8 @@ export async function openSqlite(file: string, deadlineMs = STORE_DEADLINE_MS): 
 }
 
 /**
- * Restricts the files to their owner, even in a folder that others can read. SQLite gives new files the mode of the database file.
- * Existing files may be from a version that left all of them readable.
+ * Restricts the files to their owner, even in a folder that others can read. SQLite gives new files the mode of the database
+ * file. Existing files may be from a version that left them readable by every user.
  */
 function restrictToOwner(file: string): void {
   attempt(() => closeSync(openSync(file, 'wx', 0o600)));

@@ -6,13 +6,15 @@ export function chainTables(dialect: Dialect): string[] {
 }
 
 const NETWORK_TABLES: readonly string[] = [
-  // The instance that holds the lease follows the network. `token` counts the holders, so that a late holder cannot write. Logs
-  // are stored up to `tip`. A tip without a hash means that an operator decided to continue after its number. `safe` and `final`
-  // only rise. `read_final` is null unless the network is read by account: all payments up to it are stored. `next_no` numbers
-  // the events of facts. `nodes` describes each node, as JSON without its URL. `tip_s` is the timestamp of the tip, or of an
-  // earlier tip if no node stated it. `head_s` is the timestamp of the head, and `head_changed_at_ms` the time at which Paybell
-  // saw another head. The columns `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms`
-  // is the usual lag of finality. A network in trouble has `stalled_since_ms`, and an alert follows after some minutes.
+  // The instance that holds the lease follows the network. `token` counts the holders, so that a late holder cannot write.
+  // Logs are stored up to `tip`. A tip without a hash means that an operator decided to continue after its number. `safe` and
+  // `final` only rise. `read_final` is null unless the network is read by account: all payments up to it are stored.
+  // `next_no` numbers the events of facts. `nodes` describes each node, as JSON without its URL.
+  // `tip_s` is the timestamp of the tip, or of an earlier tip if no node stated it. `head_s` is the timestamp of the head, and
+  // `head_changed_at_ms` the time at which Paybell saw another head.
+  // The columns `least_…` are the learned depth of finality (`domain/chain/witnesses.ts`), and `final_lag_ms` is the usual lag of
+  // finality.
+  // A network in trouble has `stalled_since_ms`, and an alert follows after some minutes.
   // `address_revision` numbers the changes of address books on the network, and `address_count` counts their rows.
   `create table chains (
     network_id bigint primary key,
@@ -92,18 +94,22 @@ const NETWORK_TABLES: readonly string[] = [
 ];
 
 const SOURCE_TABLES: readonly string[] = [
-  // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values that
-  // each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block` must still be
-  // read for this source alone. Both are null until the network's holder has seen the source. A resume or a new definition sets
-  // `last_block` to null again. `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the definitions
-  // before it, each with its last block. Blocks up to `paused_block` were final when the source was paused, by a request or by a
-  // flood (`paused_by`). After a flood, the source is tried again at `retry_at_ms`, which is `retry_wait_ms` after the pause. A
-  // source with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the last
-  // change of its book, and `address_count` the number of addresses that were not removed. Polls know the changes up to
-  // `book_read`. Later changes count from the block `book_from` on (`store/chain/addresses/unread.ts`). The blocks that must
-  // still be read for the source alone were read for the addresses up to `unread_revision`. `reread_revision` is the number of
-  // the last change that made the source read earlier blocks again. `is_for_invoices` is 1 if invoices have created the source,
-  // which the API cannot change. `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
+  // `definition` is the entity's request, as JSON, and `hash` is equal for equal requests. `topics` is a JSON list of the values that
+  // each topic of a log may have.
+  // Blocks up to `created_head` are history. Blocks from `next_block` to `last_block` must still be read for this source alone.
+  // Both are null until the network's holder has seen the source. A resume or a new definition sets `last_block` to null again.
+  // `definition` counts from the block `applies_from` on; `earlier` is a JSON list of the definitions before it, each with its
+  // last block.
+  // Blocks up to `paused_block` were final when the source was paused, by a request or by a flood (`paused_by`). After a flood,
+  // the source is tried again at `retry_at_ms`, which is `retry_wait_ms` after the pause.
+  // A source with an address book has the topic of the addresses in `book_place`, 1 to 3. `book_revision` is the number of the
+  // last change of its book, and `address_count` the number of addresses that were not removed.
+  // Polls know the changes up to `book_read`. Later changes count from the block `book_from` on
+  // (`store/chain/addresses/unread.ts`).
+  // The blocks that must still be read for the source alone were read for the addresses up to `unread_revision`.
+  // `reread_revision` is the number of the last change that made the source read earlier blocks again.
+  // `is_for_invoices` is 1 if invoices have created the source, which the API cannot change.
+  // `log_requests` and `logs_received` meter what the source costs (`chain/follow/source-meter.ts`).
   `create table sources (
     entity_id text collate "binary" not null references entities (id),
     id text collate "binary" not null,
@@ -166,19 +172,22 @@ const SOURCE_TABLES: readonly string[] = [
 
 function factTables({ uuid }: Dialect): string[] {
   return [
-    // A fact is a log or a transaction, even if a reorg moves it. Its block and its log index are its present position. `kind` is
-    // an event kind, or `Transfer` for a payment that is processed first and finalized later. The fact of a held event has the
-    // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent` facts
-    // are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of the fact
-    // was first seen: each webhook gets the fact at the finality that the webhook had then. Rules by amount compare
-    // `rule_amount`; without it, no such rule applies (`domain/chain/finality-by-amount.ts`). A held event without a block has a
-    // transaction for which a node was last asked at `asked_at_ms`, and which was absent `absences` times in a row. The next
-    // request is due at the head `next_ask_block`; null means never. `votes` has the nodes that showed or denied the log in this
-    // block, as JSON. While nodes are tied, the fact `is_disputed`, and Paybell sends no event for it. A fact that `is_payment`
-    // also has the accounts in lower case, the amount as text that sorts exactly (`domain/chain/payments.ts`), and the time of
-    // its block if the node stated it. A payment that `is_dust` is below the least amount of its source. A payment of an invoice
-    // has `invoice_id`, and its amount in the smallest unit as `invoice_base`. `history` has every state and position that the
-    // fact had (`store/chain/facts/fact-history.ts`).
+    // A fact is a log or a transaction, even if a reorg moves it. Its block and its log index are its present position.
+    // `kind` is an event kind, or `Transfer` for a payment that is processed first and finalized later. The fact of a held event
+    // has the number of that event and no log.
+    // `lost_at_head` is the height at which its block was found to be gone. `is_silent` facts are history that is not delivered.
+    // `seen_revision` is the revision of the entity's registry when this revision of the fact was first seen: each webhook gets
+    // the fact at the finality that the webhook had then. Rules by amount compare `rule_amount`; without it, no such rule applies
+    // (`domain/chain/finality-by-amount.ts`).
+    // A held event without a block has a transaction for which a node was last asked at `asked_at_ms`, and which was absent
+    // `absences` times in a row. The next request is due at the head `next_ask_block`; null means never.
+    // `votes` has the nodes that showed or denied the log in this block, as JSON. While nodes are tied, the fact `is_disputed`,
+    // and Paybell sends no event for it.
+    // A fact that `is_payment` also has the accounts in lower case, the amount as text that sorts exactly
+    // (`domain/chain/payments.ts`), and the time of its block if the node stated it. A payment that `is_dust` is below the least
+    // amount of its source.
+    // A payment of an invoice has `invoice_id`, and its amount in the smallest unit as `invoice_base`.
+    // `history` has every state and position that the fact had (`store/chain/facts/fact-history.ts`).
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,

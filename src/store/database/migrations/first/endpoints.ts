@@ -4,10 +4,10 @@ import type { Dialect } from '../../database.ts';
 export function endpointTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // `removed_ms` is 0 until the last webhook of the endpoint is removed. If the URL is registered again, it gets a new
-    // row; the old row stays, because completed deliveries name their URL by it. `ordering` is 0 for none and 1 for
-    // agreement. `rate_limit` is in requests per second. Until `entity_secrets_until`, in seconds, requests to an endpoint
-    // with its own secret are also signed with the entity's secrets.
+    // `removed_ms` is 0 until the last webhook of the endpoint is removed. If the URL is registered again, it gets a new row; the
+    // old row stays, because completed deliveries find their URL in it. `ordering` is 0 for none and 1 for agreement.
+    // `rate_limit` is in requests per second. Until `entity_secrets_until`, in seconds, requests to an endpoint with its own
+    // secret are also signed with the entity's secrets.
     `create table endpoints (
       entity_id ${uuid} not null,
       no bigint not null,

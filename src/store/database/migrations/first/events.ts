@@ -7,8 +7,9 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
     // `body` is the text of the request. Its type is not JSON, because the database might reorder keys or round numbers.
     // `transfer_key` and `agreement_key` are made of a hash of the ids in the payload (`store/events/subjects.ts`).
     // `superseded_by` and `outdated_by` are numbers of events. The event in `outdated_by` made this one untrue: a retraction or,
-    // for a retraction, the return of the payment. Paybell does not send an outdated event again. Rounds of a held event up to
-    // `retracted_round` are retracted. The column is null before the first retraction, and then takes no space.
+    // for a retraction, the return of the payment. Paybell does not send an outdated event again.
+    // Rounds of a held event up to `retracted_round` are retracted. The column is null before the first retraction, and then
+    // takes no space.
     `create table events (
       entity_id ${uuid} not null,
       no ${uuid} not null,

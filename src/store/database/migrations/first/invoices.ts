@@ -1,11 +1,12 @@
 /** An invoice is an expected payment. No column has its state, which follows from the payments. */
 export const INVOICE_TABLES: readonly string[] = [
   // `token` and `address` are in lower case, and the `shown_` columns have them with their checksum. `amount` is the decimal of
-  // the request, and `base` the same in the smallest unit. `hash` identifies equal terms. Payments in blocks from `from_block` to
-  // `until_block` count; `until_block` is null while the address is watched. The source `source_id` reads the payments, and
-  // `book_revision` is the number under which its address book took the address. `passed_block` is the tip at which the expiry
-  // had passed, and `late_block` the tip at which too little had been paid. `versions` counts the events of the invoice by
-  // finality, as JSON. `unexplained` is the balance that no payment explains, in the smallest unit, at `checked_at_ms`.
+  // the request, and `base` the same in the smallest unit. `hash` identifies equal terms.
+  // Payments in blocks from `from_block` to `until_block` count; `until_block` is null while the address is watched.
+  // The source `source_id` reads the payments, and `book_revision` is the number under which its address book took the address.
+  // `passed_block` is the tip at which the expiry had passed, and `late_block` the tip at which too little had been paid.
+  // `versions` counts the events of the invoice by finality, as JSON.
+  // `unexplained` is the balance that no payment explains, in the smallest unit, at `checked_at_ms`.
   // `balance_due` is 1 from the moment an invoice in the coin was called late until a node was asked for the balance.
   `create table invoices (
     entity_id text collate "binary" not null references entities (id),

@@ -7,12 +7,14 @@ import type { Dialect } from '../../database.ts';
 export function queueTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // `webhook_no` is the creation sequence of the webhook; below zero it stands for the alerts of a network. Resume raises
-    // `generation`: rows of an older generation are due at once and start the schedule again. `blocked` adds up 1 (suspended), 2
-    // (paused) and 4 (deleted); deliveries of a blocked head are not claimed. `next_due_ms` is a hint: no row of the head can be
-    // claimed before it, and it is never more than an hour ahead. `idle` counts consecutive claims that found nothing.
+    // `webhook_no` is the creation sequence of the webhook; below zero it stands for the alerts of a network.
+    // Resume raises `generation`: rows of an older generation are due at once and start the schedule again.
+    // `blocked` adds up 1 (suspended), 2 (paused) and 4 (deleted); deliveries of a blocked head are not claimed.
+    // `next_due_ms` is a hint: no row of the head can be claimed before it, and it is never more than an hour ahead.
+    // `idle` counts consecutive claims that found nothing.
     // `look_from_ms` is also a hint: until `full_look_ms`, claims read the head's generation from this due time on, and then from
-    // the start again. `write_count` rises with every wake-up, so that a claim in progress does not postpone the next one.
+    // the start again.
+    // `write_count` rises with every wake-up, so that a claim in progress does not postpone the next one.
     // `ordering` is a copy of the endpoint's column, so that acceptances and claims read it with the head.
     `create table queue_heads (
       entity_id ${uuid} not null,
@@ -36,8 +38,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     ) ${updatedInPlace}`,
     'create index queue_heads_due on queue_heads (next_due_ms, entity_id, webhook_no) where blocked = 0',
     'create index queue_heads_by_destination on queue_heads (destination)',
-    // The index leaves out the entity: a second index that begins with it would compete with the primary key if statistics
-    // are old.
+    // The index leaves out the entity: a second index that begins with the entity would compete with the primary key if
+    // statistics are old.
     'create index queue_heads_by_webhook on queue_heads (webhook_id)',
     // Written when a webhook begins or ceases to fail, and by no other attempt.
     'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
@@ -45,16 +47,20 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_heads_blocked on queue_heads (blocked) where blocked between 1 and 3',
 
     // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row. The lease
-    // has no index, so that a claim changes no index either. `lease_s` is the length of the lease: if more time is left than
-    // that, the clock was set back after the claim. `generation` is null while the row waits for its turn under its ordering key:
-    // no claim takes it then. `order_key` is a hash of the scope and the subject of the ordering, and `turn` the row's place in
-    // that order. A row with a key also has `agreement_hash` and `payment_hash`, so that a key can be made for another scope.
+    // has no index, so that a claim changes no index either.
+    // `lease_s` is the length of the lease: if more time is left than that, the clock was set back after the claim.
+    // `generation` is null while the row waits for its turn under its ordering key: no claim takes it then.
+    // `order_key` is a hash of the scope and the subject of the ordering, and `turn` the row's place in that order. A row with a
+    // key also has `agreement_hash` and `payment_hash`, so that a key can be made for another scope.
     // `may_be_received` is 1 from the first claim on, before the first byte is sent. An instance clears it only if it returns its
-    // claim unsent. `is_shown` is 1 once the endpoint's feed has shown the delivery before an attempt. Nothing clears `is_shown`,
-    // not even the return of a claim. `endpoint_no` is the endpoint that numbered the delivery, and never changes. `sent_to_no`
-    // is the endpoint of the last attempt if the webhook has moved since then, or the endpoint that acknowledged the delivery.
+    // claim unsent.
+    // `is_shown` is 1 once the endpoint's feed has shown the delivery before an attempt. Nothing clears `is_shown`, not even the
+    // return of a claim.
+    // `endpoint_no` is the endpoint that numbered the delivery, and never changes. `sent_to_no` is the endpoint of the last
+    // attempt if the webhook has moved since then, or the endpoint that acknowledged the delivery.
     // `recorded` is the status of a completed delivery that is sent again, and `scheduled_ms` when the schedule continues after a
-    // redelivery of a waiting delivery. `superseded_by` is the number of an event.
+    // redelivery of a waiting delivery.
+    // `superseded_by` is the number of an event.
     `create table queue (
       entity_id ${uuid} not null,
       id ${uuid} not null,

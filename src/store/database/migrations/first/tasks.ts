@@ -4,10 +4,11 @@ import type { Dialect } from '../../database.ts';
 export function taskTables({ uuid, storage }: Dialect): string[] {
   return [
     // `store/tasks/tasks.ts` lists the kinds, with their subjects and phases. `cursor` is how far the task has come, and
-    // `wait_ms` when the next step is due. `failures` counts the steps that failed in a row. A task with `after_no` starts after
-    // the end of that task. In a task that makes deliveries, `event_no` is their event and `made` the number of its deliveries. A
-    // fan-out walks the registry as it was at `revision`. A fan-out with a finality is for the webhooks that wanted that finality
-    // at `seen_revision` for a payment of `rule_amount`. `order_key` and `fact_key` keep the deliveries in order.
+    // `wait_ms` when the next step is due. `failures` counts the steps that failed in a row.
+    // A task with `after_no` starts after the end of that task.
+    // In a task that makes deliveries, `event_no` is their event and `made` the number of its deliveries.
+    // A fan-out walks the registry as it was at `revision`. A fan-out with a finality is for the webhooks that wanted that
+    // finality at `seen_revision` for a payment of `rule_amount`. `order_key` and `fact_key` keep the deliveries in order.
     `create table tasks (
       entity_id ${uuid} not null,
       no ${uuid} not null,
