@@ -206,7 +206,7 @@ async function findStart(
   return starts.length === 0 ? null : starts.reduce((least, number) => Math.min(least, number));
 }
 
-/** The block of the newest fact that is final, and of the oldest one that can still be undone. */
+/** The block of the newest final fact, and of the oldest fact that can still be undone. */
 async function readKnownBlocks(
   queries: Queries,
   networkId: number,

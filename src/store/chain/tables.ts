@@ -4,7 +4,7 @@ import { integer, nullable, text, uuid } from '../database/sql.ts';
 import { Table } from '../database/table.ts';
 import type { StallReason } from './network-store.ts';
 
-/** The tables of facts and networks, with their columns; the migration says what each is for. */
+/** The tables of facts and networks, with their columns; the migration says what each column is for. */
 
 export const networkTable = new Table('chains', {
   networkId: integer('network_id'),

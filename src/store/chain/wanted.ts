@@ -54,7 +54,7 @@ export type Wanted = {
   readonly webhooksOf: (event: WantedEvent) => ReadonlyMap<string, number>;
 };
 
-/** The number of webhooks for each finality as it is stored. */
+/** The number of webhooks by their stored finality. */
 type Counts = Map<string, number>;
 
 function add(counts: Counts, finality: string, webhooks: number): void {

@@ -57,7 +57,8 @@ function pageText({ dialect }: Database, { queue, heads }: Names, { entity, id, 
   const head = dialect.isDistributed
     ? `join ${heads} h on h.entity_id = w.entity_id and h.webhook_no = w.webhook_no`
     : dialect.lookUp('cross join', heads, 'h', key);
-  // A row of an older generation has been due since the last resume, whose time is not stored. Its hint may be a minute ahead.
+  // A row of an older generation has been due since the last resume, whose time is not stored. For such a row, a hint may be a
+  // minute ahead.
   const isDue = `(w.generation < h.generation or w.due_ms <= ${now} - ${OVERDUE_MS})`;
   const isLater = `h.next_due_ms > ${now} + case when w.generation < h.generation then ${OVERDUE_MS} else 0 end`;
   const isBefore = `not ${isFullLookSql(now)} and (w.generation, w.due_ms) < (h.generation, h.look_from_ms)`;

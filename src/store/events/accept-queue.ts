@@ -46,8 +46,8 @@ export type AcceptQueueOptions = {
 
 /**
  * Group commit: events that arrive together, or while a commit is under way, share the next commit, in turns of their entities.
- * An acceptance resolves only after the commit of the event with all its deliveries, or with a task that creates the remaining
- * ones.
+ * An acceptance resolves only after the commit, which contains the event with all its deliveries, or with a task that creates the
+ * remaining deliveries.
  */
 export class AcceptQueue {
   readonly #waiting = new Turns<Waiting>();

@@ -7,7 +7,8 @@ import type { AcceptanceRun, Incoming, NewEvent, Receiver, Rest } from './accept
 
 /**
  * Tasks that create deliveries after the transaction that accepted their event. They create the remaining deliveries of an event
- * for many webhooks, all deliveries of a held event (`fan-out.ts`), and a retraction's (`retraction/retraction-task.ts`).
+ * for many webhooks, all deliveries of a held event (`fan-out.ts`), and all deliveries of a retraction
+ * (`retraction/retraction-task.ts`).
  */
 
 export type EventTask = Task & { readonly eventNo: SqlUuid; readonly dueMs: number };

@@ -27,7 +27,7 @@ import {
 import { nameOfEvent } from './event-ids.ts';
 import { endOutdated } from './retraction/outdate.ts';
 
-/** Order and supersession during acceptance. An event that neither concerns costs no statement here. */
+/** Order and supersession during acceptance. An event without an ordering key and without a role costs no statement here. */
 
 /** Orders the new events among themselves and after waiting deliveries. */
 export async function orderDeliveries(run: AcceptanceRun): Promise<void> {

@@ -209,7 +209,10 @@ const EVENTS = {
   size: { bytes: 'octet_length(body)', fits: DEFAULT_LIMIT },
 } as const;
 
-/** Reads the page at the window, and skips whole hours by the counters. The counters do not say which events have matched. */
+/**
+ * Reads the page at the window, and skips whole hours by the counters. The counters do not say which events have matched, so a
+ * list by match skips row by row.
+ */
 async function readEvents(scope: Scope, window: Window): Promise<Event[]> {
   const { queries, dialect, entityId, match, nos } = scope;
   const isNear = isOfAllKinds(scope) && window.skip < NEAR;

@@ -20,7 +20,7 @@ export class WorkPace {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** Runs the work for each item. Its longest stretch is 10 ms and one item. */
+  /** Runs the work for each item. It rests after at most 10 ms and one item. */
   async forEach<Item>(items: Iterable<Item>, work: (item: Item) => void): Promise<void> {
     for (const item of items) {
       work(item);

@@ -14,7 +14,7 @@ const MAX_DROPPED = 500;
 const IS_READ = `exists (select 1 from sources s where s.entity_id = a.entity_id and s.id = a.source_id
   and s.paused_at_ms is null and (s.next_block > a.until_block or s.next_block > s.last_block))`;
 
-/** Removes rows that count for no block that can still change. Runs in the transaction that takes the lease of the network. */
+/** Removes rows whose blocks are all final and read. Runs in the transaction that takes the lease of the network. */
 export async function dropRemoved(queries: Queries, networkId: number, final: number | null): Promise<void> {
   if (final === null) return;
   const rows = await removedColumns.all(

@@ -7,9 +7,10 @@ import type { Step } from '../network-store.ts';
 import { factTable } from '../tables.ts';
 
 /**
- * Events that are held for a transaction. Each is a fact without a log. The entities take turns: a poll asks for one transaction of
- * each entity, first of the entity that waited longest, then for a second one of each. Nodes are asked for an absent transaction
- * again after 1, 2, 4, then 8 blocks, so that one entity with invented transactions neither delays others nor costs many calls.
+ * Events that are held for a transaction. Each held event is a fact without a log. The entities take turns: a poll asks for one
+ * transaction of each entity, beginning with the entity that waited longest, then for a second transaction of each. Nodes are
+ * asked for an absent transaction again after 1, 2, 4, then 8 blocks, so that one entity with invented transactions neither
+ * delays others nor costs many calls.
  */
 
 const NEW_FACT = factTable.insertion([

@@ -10,8 +10,8 @@ import { type InvoiceRow, invoiceColumns, keyOfInvoice, paymentOf, readFactsOfIn
 const networkColumns = networkTable.pick(['head', 'tipNumber', 'addressRevision', 'addressCount']);
 
 /**
- * Cancels an invoice that is not paid. Payments that Paybell has stored stay with it; later ones have no invoice. Returns false
- * for an unknown id, and for the id of another entity. A cancelled invoice stays as it is.
+ * Cancels an invoice that is not paid. Payments that Paybell has stored stay with the invoice, and later payments have no
+ * invoice. Returns false for an unknown id, and for the id of another entity. A cancelled invoice stays as it is.
  */
 export function cancelInvoice(db: Database, entityId: string, invoiceId: string, change: Change): Promise<boolean> {
   const { lockRow } = db.dialect;

@@ -9,7 +9,7 @@ import { type InvoiceRow, invoiceColumns, keyOfInvoice, paymentOf, readFactsOfIn
 /** The least time between two requests that ask a node for the balance of an invoice's address. */
 const CHECK_MS = 10_000;
 
-/** Takes the right to ask a node. Null if a request asked shortly before, or for an unknown id. */
+/** Takes the right to ask a node for the balance. Null if another request has asked shortly before, or for an unknown id. */
 export function beginCheck(db: Database, entityId: string, invoiceId: string): Promise<InvoiceRow | null> {
   return db.transaction(async (queries) => {
     const nowMs = await readNowMs(queries, db.dialect);
@@ -28,8 +28,8 @@ const levelColumns = networkTable.pick(['head', 'safe', 'final']);
 type Network = RowOf<typeof levelColumns>;
 
 /**
- * Stores the part of a balance that no payment explains. Payments that may still return count too, because the balance may come
- * from another branch. At an address that several invoices share, nothing is stored.
+ * Stores the part of a balance that no payment explains. Payments that may still return explain a part too, because the balance
+ * may come from another branch. At an address that several invoices share, nothing is stored.
  */
 async function storeUnexplained(queries: Queries, row: InvoiceRow, balance: bigint): Promise<void> {
   const facts = (await readFactsOfInvoices(queries, [row])).get(keyOfInvoice(row)) ?? [];

@@ -25,7 +25,7 @@ export type NewInvoices = {
   readonly entityId: string;
   readonly networkId: number;
   readonly invoices: readonly PreparedInvoice[];
-  /** By token, as it is stored. */
+  /** How each token is read, by its stored address. */
   readonly readings: ReadonlyMap<string, TokenReading>;
   /** The newest block of a node; null if none was asked. Needed until Paybell has read the network. */
   readonly head: number | null;

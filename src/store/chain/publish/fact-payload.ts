@@ -21,7 +21,7 @@ export type PublishedFact = {
   /** The fields that the log proves, as JSON. */
   readonly fields: string;
   readonly isPayment: number;
-  /** Symbol of its token; null or absent if the token states none. */
+  /** The symbol of the payment's token; null or absent if the token returns none. */
   readonly symbol?: string | null;
 };
 

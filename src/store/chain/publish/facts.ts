@@ -108,7 +108,7 @@ export async function retractFacts(
   const nameOf = await readHeldNames(queries, dialect, retracted);
   for (const fact of retracted) {
     const accepted = acceptedOf.get(keyOf(fact)) ?? [];
-    // A held event is one event, whatever the finalities that it was released at.
+    // A held event is one event, even if it was released at several finalities.
     const events = fact.eventNo === null ? accepted : accepted.slice(0, 1);
     for (const { event, finality } of events) {
       const target = `${event}_${finality}`;

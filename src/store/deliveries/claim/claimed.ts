@@ -59,6 +59,6 @@ export interface DirectDispatch {
   reserve(destination: DestinationKey, wanted: number): number;
   /** Frees slots whose deliveries will not come, because their acceptance failed. */
   cancel(slots: ReadonlyMap<DestinationKey, number>): void;
-  /** Starts deliveries that are committed; each has its slot. */
+  /** Starts committed deliveries, each of which has its slot already. */
   begin(deliveries: readonly Claimed[]): void;
 }

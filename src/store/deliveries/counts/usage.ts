@@ -4,8 +4,8 @@ import { type Database, longReadsOf, type Reads, type SqlInteger } from '../../d
 import { entityKey } from '../../database/sql.ts';
 
 /**
- * A sum older than this is read again. A sum that leaves no room is read again sooner, because deliveries leave the queue all
- * the time.
+ * A sum older than this is read again. A sum that has reached a limit is read again sooner, because deliveries leave the queue
+ * all the time.
  */
 const FRESH_MS = 1_000;
 const FULL_FRESH_MS = 100;

@@ -59,8 +59,8 @@ const lockText = textByRows(
 );
 
 /**
- * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. A subject
- * never has events of both kinds.
+ * Locks the subjects of the events, notes the events there, and returns the resulting supersessions. In one call, all events of a
+ * subject have the same role.
  */
 export async function lockSubjects(
   queries: Queries,
@@ -237,7 +237,7 @@ async function moveChunk(
   waiting: readonly Pick<WaitingRow, 'id'>[],
   nowMs: number,
 ): Promise<WaitingRow[]> {
-  // Another transaction may have completed some of them since they were read.
+  // Another transaction may have completed some of the deliveries since they were read.
   const rows = await waitingColumns.all(
     queries,
     `select ${waitingColumns.list} from queue

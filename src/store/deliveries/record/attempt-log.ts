@@ -15,7 +15,8 @@ export type AttemptRecord = {
 
 /**
  * Splits attempts into parts with at most one attempt of each delivery, earlier claims first. Usually there is one part. A batch
- * has two attempts of one delivery if the commit of the first went unanswered, or if its lease ended too early.
+ * can also have the next attempt of a delivery, if the commit of an attempt went unanswered or the lease ended during the
+ * attempt.
  */
 export function onceEach(made: readonly AttemptRecord[]): (readonly AttemptRecord[])[] {
   const ids = new Set<string>();
@@ -43,7 +44,7 @@ export const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_n
   sequence, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
 
 /**
- * Ignores an attempt whose number is stored already. Otherwise such an error would prevent the recording of a success, and the
+ * Ignores an attempt whose number is stored already. Otherwise the conflict would prevent the recording of a success, and the
  * delivery would be sent for ever.
  */
 const insertAttemptsText = textByRows(

@@ -39,7 +39,7 @@ type Scope = {
   readonly nowMs: number;
 };
 
-/** Maps why each delivery waits by the delivery's id. A delivery that is complete has no entry. */
+/** The reasons why deliveries wait, by the ids of the deliveries. A delivery that is complete has no entry. */
 export async function readWaits(scope: Scope, deliveries: readonly Shown[]): Promise<Map<string, WaitsFor>> {
   const unsent = deliveries.filter(({ status }) => UNSENT.includes(status));
   if (unsent.length === 0) return new Map();
