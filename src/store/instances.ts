@@ -3,7 +3,7 @@ import type { Database } from './database/database.ts';
 import { Columns, type RowOf, text } from './database/sql.ts';
 import { instanceTable } from './tables.ts';
 
-/** The processes that run on this store. Each renews its row every few seconds, by the database's clock. */
+/** The processes that run on this store. Each process renews its row every few seconds, by the database's clock. */
 
 /** Several renewals may be late before an instance counts as gone. */
 export const LIVE_MS = 30_000;
@@ -12,7 +12,10 @@ const instanceColumns = instanceTable.pick(['instanceId', 'role', 'host', 'start
 export type InstanceRow = RowOf<typeof instanceColumns>;
 export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 'problem'>;
 
-/** A time far in the future counts as dead too: a process that died may have written it before the clock was set back. */
+/**
+ * Whether an instance is live. A time far in the future does not count, because a process that died may have written it before
+ * the clock was set back.
+ */
 const isLive = (nowMs: string) => `seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`;
 
 const idColumn = new Columns({ id: text('id') });
@@ -46,7 +49,7 @@ export function renewInstance(db: Database, { instanceId, role, host, problem }:
   });
 }
 
-/** The instance stops: from now on it does not count. */
+/** Removes the row of an instance that stops, so that it no longer counts. */
 export async function removeInstance(db: Database, instanceId: string): Promise<void> {
   await db.transaction((queries) => queries.run('delete from instances where id = $1', [instanceId]));
 }

@@ -25,7 +25,7 @@ export function newId(prefix: IdPrefix): string {
   return makeId(prefix, lastMs, random);
 }
 
-/** Begins again, as in a new process: for a simulation, whose runs in one process repeat each other. */
+/** Begins again, as in a new process. A simulation runs several times in one process, and its runs must be equal. */
 export function restartIds(): void {
   lastMs = 0;
   withinMs = 0;

@@ -23,7 +23,7 @@ export class PendingMigrationsError extends Error {
   }
 }
 
-/** The store with its schema up to date and its secrets readable, or an error that says what to fix. */
+/** Opens the store with its schema up to date and its secrets readable. Otherwise fails with an error that says what to fix. */
 export async function openStore(config: Config, target = storeTarget(config)): Promise<Store> {
   const db = await openDatabase(target);
   try {
@@ -41,8 +41,8 @@ export async function openStore(config: Config, target = storeTarget(config)): P
 }
 
 /**
- * Migrates past a pooler if `target` has a way. A pooler keeps connections of the server, with prepared statements that no longer
- * fit a table which a migration has changed.
+ * Migrates past a pooler if `target` has the URL of PostgreSQL itself. A pooler keeps connections of the server, whose prepared
+ * statements no longer fit a table that a migration has changed.
  */
 export function migrateStore(db: Database, target: DatabaseTarget): Promise<Migration[]> {
   return pastPooler(db, target, (direct) => migrate(direct));
@@ -78,7 +78,7 @@ async function pastPooler<Value>(
   }
 }
 
-/** For `serve`. The lock comes first, because opening a store may migrate it. */
+/** Opens the store for `serve`. Takes the lock first, because opening a store may migrate it. */
 export async function openStoreForServer(config: Config): Promise<Store & { readonly lock: ServerLock }> {
   const lock = lockDatabase(config.DATABASE_URL);
   try {

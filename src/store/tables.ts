@@ -3,9 +3,9 @@ import { integer, nullable, text, uuid } from './database/sql.ts';
 import { Table } from './database/table.ts';
 
 /**
- * Tables with their columns, each under the name that the code uses; the folders `tenants`, `deliveries` and `chain`
- * declare their own. The migrations say what a column is for. Dates of the API are Unix seconds. Tables of events and
- * deliveries have the entity's key of 16 bytes (`entity`), the others its id as text (`entityId`).
+ * Tables with their columns, each under the name that the code uses; the folders `tenants`, `deliveries` and `chain` declare
+ * their own. The migrations say what a column is for. Dates of the API are Unix seconds. Tables of events and deliveries have the
+ * entity's key of 16 bytes (`entity`), and all other tables the entity's id as text (`entityId`).
  */
 
 export const endpointSecretTable = new Table('endpoint_secrets', {
@@ -213,7 +213,7 @@ export const statsTable = new Table('interval_stats', {
   entity: uuid('entity_id'),
   seconds: integer('seconds'),
   startS: integer('start_s'),
-  /** Empty for the sum over all of them. */
+  /** Empty for the sum over all destinations. */
   destination: text('destination'),
   /** A tally as JSON: `{"-1":5,"12":3}`. */
   counts: text('counts'),

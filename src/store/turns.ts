@@ -1,14 +1,14 @@
 import { BoundedMap } from '../bounded-map.ts';
 
-/** An entity that is forgotten counts as one that was never served. */
+/** How many entities are remembered. A forgotten entity counts as one that was never served. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Items of several entities that wait for something they share. The entities take turns: the entity that was served longest ago is
- * next, with the item that has waited longest. An entity with thousands of items delays another one by one item.
+ * Items of several entities that wait for a shared resource. The entities take turns: the entity that was served longest ago is
+ * next, with its item that has waited longest. An entity with thousands of items delays another entity by one item.
  */
 export class Turns<Item> {
-  /** A list is never empty. */
+  /** Waiting items by entity. A list is never empty. */
   readonly #waiting = new Map<string, Item[]>();
   /** The entities that wait, in the order of their turns. */
   readonly #order: string[] = [];
@@ -23,8 +23,8 @@ export class Turns<Item> {
   }
 
   /**
-   * Whether one more item of the entity may wait. Above `max` items, only an entity with less than its share of `max` may add one,
-   * so that one entity cannot fill the queue for all others. At most 2 × `max` items wait.
+   * Whether one more item of the entity may wait. Above `max` items, only an entity with less than its share of `max` may add an
+   * item, so that no entity can fill the queue alone. At most 2 × `max` items wait.
    */
   hasRoom(entityId: string, max: number): boolean {
     if (this.#size < max) return true;
@@ -71,7 +71,7 @@ export class Turns<Item> {
     this.#order.push(entityId);
   }
 
-  /** Removes an item that does not wait any longer. The turns stay as they are. */
+  /** Removes an item that no longer waits. The turns stay as they are. */
   remove(entityId: string, item: Item): void {
     const own = this.#waiting.get(entityId);
     const index = own?.indexOf(item) ?? -1;
@@ -83,7 +83,7 @@ export class Turns<Item> {
     this.#leave(entityId);
   }
 
-  /** After the entities that were served before it, or that were never served and came first. */
+  /** Enters an entity after the waiting entities that were served before it, or were never served. */
   #enter(entityId: string): void {
     const servedAt = this.#servedAt.get(entityId) ?? 0;
     const place = this.#order.findIndex((other) => (this.#servedAt.get(other) ?? 0) > servedAt);

@@ -12,7 +12,7 @@ const entityColumns = entityTable.pick(['entityId', 'name']);
 
 type Standing = Troubles & { readonly entityId: string; readonly name: string; readonly waiting: number };
 
-/** Worst first, unless the query asks for the opposite. */
+/** Lists entities with the worst first, unless the query asks for the opposite. */
 export async function listAttention(db: Database, query: AttentionQuery, nowS: number): Promise<AttentionList> {
   const all = await readStandings(db);
   const found = all.filter(matcher(query.search)).sort(worstFirst);
@@ -49,7 +49,7 @@ function matcher(search: string | undefined): (standing: Standing) => boolean {
   return ({ entityId, name }) => entityId.toLowerCase() === wanted || name.toLowerCase().includes(wanted);
 }
 
-/** `urgent` if receivers miss events that should arrive now, `warning` if someone paused what has to be read or sent. */
+/** `urgent` if receivers miss events that should arrive now, and `warning` if an endpoint with deliveries or a source is paused. */
 function levelOf(troubles: Troubles): EntityAttention['level'] {
   const { failingEndpoints, suspendedEndpoints, oldestDueMs, pausedEndpoints, pausedSources } = troubles;
   if (failingEndpoints + suspendedEndpoints > 0 || oldestDueMs !== null) return 'urgent';
@@ -70,7 +70,7 @@ function worstFirst(a: Standing, b: Standing): number {
   );
 }
 
-/** The time to sort by. It is finite without overdue deliveries too, so that two such entities are equal. */
+/** The time to sort by. It is finite even without overdue deliveries, so that two such entities are equal. */
 function dueMsOf({ oldestDueMs }: Standing): number {
   return oldestDueMs ?? Number.MAX_SAFE_INTEGER;
 }
@@ -90,7 +90,7 @@ const minuteColumns = statsTable.pick(['entity', 'startS', 'counts']);
 /** Entities for each statement: their rows of an hour are read and summed within milliseconds. */
 const ENTITIES_PER_READ = 10;
 
-/** The last 60 whole minutes and the current one, of the entities that are shown. */
+/** Reads the traffic of the last 60 whole minutes and the current one, for the entities that are shown. */
 async function readLastHour(db: Database, shown: readonly Standing[], nowS: number): Promise<Map<string, Traffic>> {
   const { dialect, longReads } = db;
   const idOf = new Map(shown.map(({ entityId }) => [dialect.hexOf(entityKey(dialect, entityId)), entityId]));

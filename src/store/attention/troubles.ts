@@ -1,9 +1,9 @@
 import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 
-/** The troubles of all entities. Each kind is read along its own index, so that the cost grows with the troubles alone. */
+/** The troubles of all entities. Each kind is read along its own index, so that the cost grows only with the number of troubles. */
 
-/** A delivery that is due for longer counts as overdue. A healthy instance sends within seconds. */
+/** A delivery that is due for longer than this counts as overdue. A healthy instance sends within seconds. */
 export const OVERDUE_AFTER_MS = 60_000;
 
 export type Troubles = {
@@ -12,7 +12,7 @@ export type Troubles = {
   /** Paused endpoints that hold at least one delivery. */
   pausedEndpoints: number;
   pausedSources: number;
-  /** When the first of the overdue deliveries was due; null if none is overdue. */
+  /** When the first overdue delivery was due; null if none is overdue. */
   oldestDueMs: number | null;
 };
 
@@ -24,7 +24,10 @@ export const NO_TROUBLES: Troubles = {
   oldestDueMs: null,
 };
 
-/** Maps by the hex digits of the entity's key. `ofSources` maps by the entity's id, because sources are stored by it. */
+/**
+ * Troubles by entity. `ofDeliveries` has the hex digits of the entity's key, and `ofSources` the entity's id, because sources are
+ * stored by id.
+ */
 export type AllTroubles = {
   readonly ofDeliveries: ReadonlyMap<string, Omit<Troubles, 'pausedSources'>>;
   readonly ofSources: ReadonlyMap<string, number>;
@@ -56,8 +59,8 @@ const { suspended: SUSPENDED, paused: PAUSED, deleted: DELETED } = BLOCKED;
 type StatesRow = { entity_id: SqlUuid; failing: SqlInteger; suspended: SqlInteger; paused: SqlInteger };
 
 /**
- * An endpoint counts once, under the first state that applies to it. A paused or suspended head without deliveries
- * has no row in the counters.
+ * Counts each endpoint once, under the first state that applies to it. A paused or suspended head without deliveries has no row
+ * in the counters.
  */
 function readEndpointStates(db: Database): Promise<StatesRow[]> {
   const columns = 'entity_id, webhook_no, endpoint_no, blocked, failing_since_ms';
@@ -79,8 +82,8 @@ function readEndpointStates(db: Database): Promise<StatesRow[]> {
 type OverdueRow = { entity_id: SqlUuid; due_ms: SqlInteger };
 
 /**
- * The first delivery of each due head that is due and unclaimed. A hint that is too late hides a delivery until the
- * auditor repairs it. After a resume, deliveries of an older generation are due at once.
+ * Finds, for each due head, the first delivery that is overdue and unclaimed. A hint that is too late hides a delivery until the
+ * auditor repairs the hint. After a resume, deliveries of an older generation are due at once.
  */
 function readOverdue(db: Database): Promise<OverdueRow[]> {
   const { nowMs } = db.dialect;

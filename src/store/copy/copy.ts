@@ -81,7 +81,7 @@ class StoreCopy {
     return this.target.finish(this.source.tables);
   }
 
-  /** Compares range by range. The ranges cover all possible keys, so a row that only the target has is in one of them. */
+  /** Compares range by range. The ranges cover all possible keys, and so every row that only the target has. */
   async #verifyTable(table: CopiedTable, before: number): Promise<{ rows: number; checksum: bigint }> {
     let [rows, checksum] = [0, 0n];
     let after: Key | null = null;
@@ -113,8 +113,8 @@ async function requireKey(queries: Pick<Queries, 'get'>, key: Uint8Array | null)
 }
 
 /**
- * A copy continues only with the database that it began with. The checksums find the differences that the row counts do
- * not show.
+ * Identifies the source of a copy, because a copy continues only with the database that it began with. The checksums find the
+ * differences that the row counts do not show.
  */
 function fingerprint(tables: readonly CopiedTable[], counts: readonly number[]): string {
   const rows = tables.map(({ name }, index) => [name, counts[index]]);

@@ -9,7 +9,7 @@ type Engine = DatabaseTarget['engine'];
 /** The values of the columns of a key, with the 32 hex digits of a uuid. */
 export type Key = readonly (string | number)[];
 
-/** Rows after one key and up to another. A bound is null if there is none. */
+/** Rows after one key and up to another. A bound of null leaves the range open. */
 export type KeyRange = { readonly after: Key | null; readonly upTo: Key | null };
 
 /** 32 hex digits in lower case, or null. */

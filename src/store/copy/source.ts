@@ -9,19 +9,19 @@ import { canonicalText, jsonOfKey, jsonOfRow, type Key, type KeyRange, withinRan
 import { type CopiedTable, readTables } from './tables.ts';
 import { CopyError } from './unfinished.ts';
 
-/** Several commands may be writing to the store, each for a moment. */
+/** How long to wait for the write lock. Several commands may be writing to the store, each for a moment. */
 const LOCK_TIMEOUT_MS = 5_000;
 
-/** A batch ends with the row that reaches either; a row is at most some hundred kilobytes. */
+/** A batch ends with the row that reaches one of the limits. A row has at most some hundred kilobytes. */
 export type BatchLimits = { readonly rows: number; readonly bytes: number };
 
-/** Rows as the elements of a JSON array, and the key of the last one. */
+/** Rows as the elements of a JSON array, and the key of the last row. */
 export type Batch = { readonly json: string; readonly rows: number; readonly lastKey: Key | null };
 
 export type Sum = { readonly rows: number; readonly checksum: bigint };
 
 /**
- * The SQLite database that is copied, only by reading. No server starts on it during the copy, and no command changes
+ * The SQLite database that is copied, which the copy only reads. No server starts on it during the copy, and no command changes
  * it, because the connection holds SQLite's write lock.
  */
 export class CopySource {
@@ -61,7 +61,7 @@ export class CopySource {
     });
   }
 
-  /** The first rows of the table after a key; none when there are no more. */
+  /** The first rows of the table after a key; an empty batch after the last row. */
   readBatch(table: CopiedTable, after: Key | null, limits: BatchLimits): Batch {
     const lines: string[] = [];
     const lastKey = this.#walk(table, jsonOfRow(table), after, limits, (line) => lines.push(line));
@@ -83,7 +83,7 @@ export class CopySource {
     this.lock.release();
   }
 
-  /** Returns the key of the last row, or null if the table has none after it. */
+  /** Returns the key of the last row, or null if no row follows it. */
   #walk(
     table: CopiedTable,
     expression: string,
@@ -108,7 +108,7 @@ export class CopySource {
   }
 }
 
-/** The first 64 bits of a hash, with a sign, as PostgreSQL has them in a bigint. */
+/** The first 64 bits of a hash, as a signed number, like a bigint of PostgreSQL. */
 function checksumOf(text: string): bigint {
   return Buffer.from(Bun.SHA256.hash(text).buffer).readBigInt64BE(0);
 }
@@ -126,7 +126,7 @@ function lockWrites(connection: Connection, file: string): void {
   }
 }
 
-/** The connection keeps its locks until its last statement is collected as garbage, unless the transaction ends before. */
+/** Ends the transaction before closing. Otherwise the connection would keep its locks until its last statement is collected as garbage. */
 function closeUnlocked(connection: Connection): void {
   if (connection.inTransaction) connection.exec('rollback');
   connection.close();

@@ -1,10 +1,10 @@
 import type { Queries } from '../database/database.ts';
 
-/** The tables that a copy takes along, as the schema of the source has them: a column that a migration adds is copied, too. */
+/** The tables that a copy copies, as the schema of the source has them. A column that a migration adds is therefore copied too. */
 
 export type CopiedColumn = { readonly name: string; readonly kind: ColumnKind };
 
-/** Both engines compare the columns of a key by bytes or by number, so that a key has the same place on both. */
+/** Both engines compare the columns of a key by bytes or by number, so a key has the same position on both. */
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly CopiedColumn[];

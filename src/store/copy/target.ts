@@ -7,14 +7,14 @@ import type { Batch, Sum } from './source.ts';
 import type { CopiedTable } from './tables.ts';
 import { CopyError, PROGRESS_TABLE } from './unfinished.ts';
 
-/** A batch takes a fraction of a second; the rest is for a server under load. */
+/** A batch takes a fraction of a second. The deadline is for a server under load. */
 const BATCH_DEADLINE_MS = 5 * 60_000;
-/** For statistics of whole tables. */
+/** For the statistics of whole tables, which take longer. */
 const LONG_DEADLINE_MS = 60 * 60_000;
 
 /**
- * Settings up to the end of the transaction. A commit that a crash of the server loses takes its progress along, so no commit waits
- * for the disk. The last commit of a copy waits for all of them.
+ * Settings until the end of the transaction. If a crash of the server loses a commit, it also loses the commit's progress, so
+ * commits do not wait for the disk. The last commit of a copy waits for all of them.
  */
 const BATCH_SETTINGS = `select ${Object.entries({
   statement_timeout: '0',
@@ -34,7 +34,7 @@ export type Progress = { readonly table: number; readonly position: Key | null; 
 export class CopyTarget {
   constructor(private readonly db: Database) {}
 
-  /** Returns the position of an earlier copy of the same source, or null after it has prepared an empty database. */
+  /** Returns the position of an earlier copy of the same source. Returns null if there is none, after preparing an empty database. */
   async begin(tables: readonly CopiedTable[], source: string): Promise<Progress | null> {
     const found = await this.#readProgress(source);
     if (found !== null) return found;
@@ -116,7 +116,7 @@ export class CopyTarget {
     return { table: Number(found.table_no), position, copied: Number(found.copied) };
   }
 
-  /** Runs before the migrations, because the store of another service must not be migrated. */
+  /** Runs before the migrations, because a store that another service uses must not be migrated. */
   async #requireNoEntity(): Promise<void> {
     if ((await this.db.get(this.db.dialect.findTable, ['entities'])) === undefined) return;
     if ((await this.db.get('select id from entities limit 1')) !== undefined) throw notEmpty('entities');

@@ -20,7 +20,7 @@ export class UnfinishedCopyError extends Error {
 /** How far a copy has come. The table is in the target while the copy is unfinished, and at no other time. */
 export const PROGRESS_TABLE = 'store_copy';
 
-/** Read once, when a store is opened. */
+/** Fails if the store is the target of an unfinished copy. Runs once, when a store is opened. */
 export async function requireNoCopy(db: Database): Promise<void> {
   if ((await db.get(db.dialect.findTable, [PROGRESS_TABLE])) !== undefined) throw new UnfinishedCopyError();
 }

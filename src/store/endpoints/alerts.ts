@@ -11,10 +11,10 @@ import { BLOCKED } from '../deliveries/heads.ts';
 import { endpointTable } from '../tables.ts';
 
 /**
- * Alerts before a suspension: when an endpoint's deliveries have only failed for an hour, then every day, and once when
- * it has recovered. A row of `endpoint_alerts` records that the entity was alerted. Each change of the row is
- * conditional on the values read, in the transaction that queues the alert. Exactly one instance therefore sends each
- * alert, even after a crash.
+ * Alerts before a suspension: after an hour in which all attempts to an endpoint failed, then every day, and once when the
+ * endpoint has recovered. A row of `endpoint_alerts` records that the entity was alerted. The transaction that queues an alert
+ * changes the row only if the row still has the values that were read. So exactly one instance sends each alert, even after a
+ * crash.
  *
  * | the webhook that has failed longest …            | the row                  | alert                |
  * |--------------------------------------------------|--------------------------|----------------------|
@@ -48,7 +48,7 @@ type FailingHead = RowOf<typeof failingColumns>;
 const isFailing = (sinceMs: string) => `h.failing_since_ms is not null and h.failing_since_ms <= ${sinceMs}
   and h.blocked = 0 and h.webhook_no > 0 and h.event <> 'EventRetracted'`;
 
-/** Returns how many alerts it has queued; at most those of `HEADS_PER_STEP` webhooks. */
+/** Returns how many alerts it has queued, which are for at most `HEADS_PER_STEP` webhooks. */
 export async function alertFailingEndpoints(db: Database): Promise<number> {
   const nowMs = await readNowMs(db, db.dialect);
   const text = (heads: string, alerts: string, [sinceMs = '', atMs = '']: readonly string[]) =>
@@ -100,7 +100,7 @@ function alertFailing(db: Database, { entity, endpointNo, destination }: Failing
   });
 }
 
-/** The webhooks of the endpoint that have failed for an hour, the longest first. */
+/** The webhooks of the endpoint that have failed for an hour, the longest failing one first. */
 function readFailing(queries: Queries, entity: SqlUuid, endpointNo: number, nowMs: number): Promise<FailingHead[]> {
   return failingColumns.all(
     queries,

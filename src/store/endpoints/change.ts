@@ -20,13 +20,13 @@ import { readHeaders, writeHeaders } from './request-headers.ts';
 import { addEndpointSecret, expireEndpointSecrets, readEndpointSecrets, toSecretList } from './secrets.ts';
 
 /**
- * Changes to an endpoint. Each is one transaction under the lock of the entity, and raises the entity's revision, which tells
- * caches.
+ * Changes to an endpoint. Each change is one transaction under the lock of the entity, and raises the entity's revision, which
+ * outdates caches.
  */
 
 type Target = { db: Database; box: SecretBox; entityId: string; endpointId: string };
 
-/** An update from a client, together with the facts read from its certificate. */
+/** An update from a client. The facts of its certificate were read from the certificate. */
 export type CheckedUpdate = Omit<EndpointUpdate, 'clientCertificate'> & {
   clientCertificate?: (GivenCertificate & CertificateFacts) | null | undefined;
 };
@@ -43,7 +43,7 @@ export function updateEndpoint(target: Target, update: CheckedUpdate, change: Ch
     await writeSettings(queries, db.dialect, entityId, { ...before, no }, update);
     if (update.headers !== undefined) await changeHeaders(queries, target, no, update.headers);
     if (update.clientCertificate !== undefined) {
-      // Over plain HTTP, nothing would ask for it, and the entity would think that its receiver does.
+      // Over plain HTTP, no receiver asks for a certificate, and the entity would believe that its receiver checks one.
       if (update.clientCertificate !== null && !before.postUrl.startsWith('https:')) {
         throw new DomainError('certificate_without_tls', { postUrl: before.postUrl });
       }
@@ -66,7 +66,7 @@ export function updateEndpoint(target: Target, update: CheckedUpdate, change: Ch
 export type WrittenSettings = Pick<Endpoint, 'name' | 'ordering' | 'paused' | 'rateLimit'>;
 type ChangedSettings = { [Name in keyof WrittenSettings]?: WrittenSettings[Name] | undefined };
 
-/** In the same transaction, also writes the settings that heads copy: one row for each webhook. */
+/** Writes the settings of an endpoint, and in the same transaction the copies of them in heads: one row for each webhook. */
 export async function writeSettings(
   queries: Queries,
   dialect: Dialect,
@@ -133,8 +133,8 @@ function changedFields(before: Endpoint, after: Endpoint, { headers }: CheckedUp
 }
 
 /**
- * Adds a new secret for the endpoint. The older ones, and the entity's secrets if they signed until now, stay in force
- * for the overlap.
+ * Adds a new secret for the endpoint. Its older secrets, and the entity's secrets if they signed until now, stay in force for the
+ * overlap.
  */
 export function rotateEndpointSecret(
   { db, box, entityId, endpointId }: Target,

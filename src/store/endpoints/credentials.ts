@@ -17,9 +17,7 @@ export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys
 
 type Target = { entityId: string; endpointNo: number; withSigningKeys: boolean };
 
-/**
- * Newest secrets first. If the endpoint has its own secret, the entity's secrets follow it. If not, they come first.
- */
+/** Newest secrets first. The secrets of the present source come first: the endpoint's own secrets, or the entity's secrets. */
 export function readEndpointCredentials(
   db: Database,
   box: SecretBox,

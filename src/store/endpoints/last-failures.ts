@@ -12,15 +12,15 @@ const failureColumns = new Columns({
 });
 
 /**
- * The latest attempt's delivery is due last, so it is among these rows, unless more than these wait for their first
- * attempt.
+ * How many rows are searched for the latest attempt. Its delivery is due last, so it is among these rows, unless more deliveries
+ * than this wait for their first attempt.
  */
 const ROWS_LOOKED_AT = 20;
 const WEBHOOKS_PER_STATEMENT = 50;
 
 /**
- * Reads the result of the last attempt for each of the given webhooks. Waiting deliveries come first. If none of them
- * was attempted, the last permanently failed delivery counts. A webhook without either has no entry.
+ * Reads the result of the last attempt for each of the given webhooks. Waiting deliveries count first. If none of these was
+ * attempted, the last permanently failed delivery counts. A webhook without such a delivery has no entry.
  */
 export async function readLastFailures(
   queries: Pick<Queries, 'all'>,

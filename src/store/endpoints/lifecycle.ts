@@ -23,8 +23,8 @@ export async function addEndpoints(
   const endpoints = await ensureEndpoints(queries, dialect, urls, nowMs);
   for (const url of urls) {
     const endpoint = endpoints.get(urlKey(url));
-    // Other webhooks get a head with their first event. With settings, the head must exist before, or that event would
-    // ignore them.
+    // Usually a webhook gets its head with its first event. If the endpoint has settings, the head must exist before, because
+    // that event would otherwise ignore the settings.
     if (endpoint === undefined || !hasSettings(endpoint)) continue;
     await makeHeads(queries, dialect, await readTargets(queries, entityId, url.postUrl), nowMs);
   }
@@ -34,7 +34,7 @@ function hasSettings({ isPaused, ordering, rateLimit }: EndpointOfHead): boolean
   return isPaused || ordering !== 0 || rateLimit !== null;
 }
 
-/** Removes the endpoints of URLs that have no webhook left, after webhooks were moved or deleted. */
+/** Removes the endpoints of URLs without webhooks, after webhooks were moved or deleted. */
 export async function removeEmptyEndpoints(
   queries: Queries,
   dialect: Dialect,
@@ -44,7 +44,7 @@ export async function removeEmptyEndpoints(
   const nowMs = await readNowMs(queries, dialect);
   for (const chunk of chunks([...new Set(postUrls)])) {
     const parameters = new Parameters(entityKey(dialect, entityId), entityId, nowMs);
-    // A later time than that of any endpoint which had the URL before, because the two make it unique.
+    // A later time than the removal of any former endpoint of the URL, because URL and time together are unique.
     const removed = await numberColumns.all(
       queries,
       `update endpoints set removed_ms = (
@@ -70,7 +70,7 @@ async function forgetCredentials(queries: Queries, entityId: string, endpointNo:
 
 const TARGET = webhookTable.pick(['createdSeq', 'webhookId', 'networkId', 'event', 'postUrl', 'suspendedAt']);
 
-/** The webhooks of a URL, as their heads know them. */
+/** Reads the webhooks of a URL in the form of their heads. */
 export async function readTargets(queries: Queries, entityId: string, postUrl: string): Promise<HeadTarget[]> {
   const sql = `select ${TARGET.list} from webhooks where entity_id = $1 and post_url = $2`;
   const webhooks = await TARGET.all(queries, sql, [entityId, postUrl]);

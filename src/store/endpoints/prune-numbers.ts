@@ -57,7 +57,7 @@ async function* pruneEndpoint(run: NumberRun, entity: SqlUuid, { endpointNo }: B
   }
 }
 
-/** Returns whether it deleted every block that it read, so that there may be more. */
+/** Returns whether it deleted every block that it read. If so, there may be more. */
 async function pruneBlocks(
   queries: Queries,
   run: NumberRun,
@@ -84,7 +84,7 @@ async function pruneBlocks(
   return gone === size;
 }
 
-/** Counts the first blocks whose deliveries are all gone. */
+/** Counts the first blocks whose deliveries are all removed. */
 async function countGone(
   queries: Queries,
   { db: { dialect }, beforeHex }: NumberRun,
@@ -92,7 +92,7 @@ async function countGone(
   blocks: readonly Block[],
 ): Promise<number> {
   const older = await findLeft(queries, dialect, entity, 'id < $2', [dialect.bindUuid(beforeHex)]);
-  // If few ids are left, most ids need no query.
+  // If all ids of older deliveries were read, only newer ids need a query.
   const isKnown = older.size < MAX_LEFT;
   for (const [index, { ids }] of blocks.entries()) {
     const digits = ids.match(new RegExp(`.{${ID_DIGITS}}`, 'g')) ?? [];
@@ -106,7 +106,7 @@ async function countGone(
   return blocks.length;
 }
 
-/** The deliveries of the entity that are still there, up to a limit. */
+/** The deliveries of the entity that still exist, up to a limit. */
 async function findLeft(
   queries: Queries,
   dialect: Dialect,

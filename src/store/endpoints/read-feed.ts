@@ -17,14 +17,14 @@ import { markShown, readUnmarked } from '../deliveries/shown.ts';
 import { eventTable, sequenceTable } from '../tables.ts';
 import { ID_DIGITS } from './sequences.ts';
 
-/** Reading an endpoint's deliveries by their numbers. */
+/** Reads an endpoint's deliveries by their sequence numbers. */
 
 /** One URL of one entity. */
 export type EndpointKey = { readonly entityId: string; readonly endpointNo: number };
 
 export type FeedPosition = { readonly after: number; readonly limit: number };
 
-/** If the endpoint has no sequence numbers yet, all but the URL is null. */
+/** If the endpoint has no sequence numbers yet, all columns but the URL are null. */
 const counterColumns = new Columns({
   postUrl: text('e.post_url'),
   firstSequence: nullable(integer('s.first_sequence')),
@@ -39,14 +39,14 @@ const lastColumns = sequenceTable.pick(['entity', 'endpointNo', 'lastSequence'])
 
 export type FeedPage = { readonly postUrl: string; readonly feed: Feed };
 
-/** Characters of the bodies in one response, beyond which it has no further entry. */
+/** Limit on the characters of the bodies in one response. The response has no further entry after reaching it. */
 const MAX_BODY_LENGTH = 2_000_000;
-/** Bodies that are read at a time: the limit is exceeded by no more than these. */
+/** Bodies that are read at a time. The limit is exceeded by these at most. */
 const BODIES_PER_READ = 10;
 
 /**
- * Null if the entity has no such endpoint. Deliveries without an attempt are marked first: the reader of the feed may have
- * them from then on, so that a retraction must follow.
+ * Reads a page of the feed. Returns null if the entity has no such endpoint. Deliveries without an attempt are marked first,
+ * because the reader of the feed may have them from then on, and a retraction must follow.
  */
 export async function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
   const found = await readPage(db, endpoint, { ...position, last: Number.MAX_SAFE_INTEGER });
@@ -69,7 +69,7 @@ function readPage(
   const { dialect } = db;
   const entity = entityKey(dialect, endpoint.entityId);
   const key: SqlValue[] = [entity, endpoint.endpointNo];
-  // In one snapshot: a delivery that is completed between two reads would be in neither table.
+  // Reads in one snapshot: a delivery that is completed between two reads would be in neither table.
   return db.snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, dialect);
     const counter = await counterColumns.get(
@@ -98,7 +98,7 @@ function mayWaitForFirst(status: FeedEntry['status']): boolean {
 
 type Range = { readonly from: number; readonly until: number; readonly lastSequence: number };
 
-/** The ids of the deliveries with these numbers, in their order. */
+/** The ids of the deliveries with these sequence numbers, in order. */
 async function readIds(
   queries: Queries,
   key: readonly SqlValue[],
@@ -181,7 +181,7 @@ async function readBodies(
   return new Map(events.map(({ no, body }) => [dialect.hexOf(no), body]));
 }
 
-/** The highest number of each of these endpoints that has one, in the order given; 0 for the others. */
+/** The highest sequence number of each endpoint, in the order given; 0 for an endpoint without numbers. */
 export async function readLastSequences(db: Database, endpoints: readonly EndpointKey[]): Promise<number[]> {
   const { dialect } = db;
   const last = new Map<string, number>();

@@ -38,14 +38,14 @@ const endpointColumns = new Columns({
   waiting: integer('waiting'),
   lastSequence: integer('last_sequence'),
   dateFailingSince: nullable(seconds('failing_since_ms')),
-  /** One of its webhooks that fail. */
+  /** One of the failing webhooks. */
   failingNo: nullable(integer('failing_no')),
   dateCreated: seconds('created_at_ms'),
 });
 
 /**
- * The endpoints of the entity that have webhooks, as one table: `$1` is the key of the entity, `$2` its id. The sums
- * run over all webhooks of the entity, because a list may be sorted by them. `only` restricts them to one URL.
+ * The endpoints of the entity that have webhooks, as one table: `$1` is the key of the entity, `$2` its id. The sums run over all
+ * webhooks of the entity, because a list may be sorted by these sums. `only` restricts the table to one endpoint.
  */
 function endpointTable(only: { endpoints: string; heads: string; webhooks: string }): string {
   return `(select e.no, e.post_url, e.host, e.name, e.ordering, e.paused_at_ms, e.rate_limit, e.created_at_ms,
@@ -97,7 +97,7 @@ export async function listEndpoints(
     table: ALL,
     columns: endpointColumns,
     where: conditions.join(' and '),
-    // No two endpoints that are there have the same URL.
+    // Existing endpoints of an entity have different URLs.
     order: { postUrl: ['post_url'], waiting: ['waiting', 'post_url'], lastSequence: ['last_sequence', 'post_url'] }[
       query.sortBy
     ],
@@ -114,7 +114,7 @@ export async function listEndpoints(
   return { totalResults, endpoints: rows.map((row) => toEndpoint(box, entityId, row, failures)) };
 }
 
-/** Null for the id of another entity, of an endpoint whose last webhook was removed, and for an unknown one. */
+/** Null for an unknown id, for the id of another entity, and for an endpoint whose last webhook was removed. */
 export async function readEndpoint(
   queries: Pick<Queries, 'get' | 'all'>,
   dialect: Dialect,

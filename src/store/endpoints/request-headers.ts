@@ -5,7 +5,7 @@ import { endpointHeadersTable } from '../tables.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { checkSecretsOpen } from '../tenants/signing-keys.ts';
 
-/** The fixed headers of an endpoint, sealed like a signing secret: they are credentials of the receiver's gateway. */
+/** The fixed headers of an endpoint. They are sealed like a signing secret, because they are credentials for the receiver's gateway. */
 
 const ROW = endpointHeadersTable.pick(['entityId', 'endpointNo', 'sealed']);
 const NEW_ROW = endpointHeadersTable.insertion(['entityId', 'endpointNo', 'sealed']);
@@ -36,7 +36,8 @@ export async function writeHeaders(
     const sealed = box.seal(JSON.stringify(headers), headersContext(entityId, endpointNo));
     await queries.run(NEW_ROW.text(1), NEW_ROW.parameters([{ entityId, endpointNo, sealed }]));
   }
-  // After the write, because that waits for a rekey to end: a process with the old key must not seal anything more.
+  // Checks after the write, because the write waits for a rekey to end. A process with the old key must not seal anything after
+  // the rekey.
   await checkSecretsOpen(queries, box);
 }
 

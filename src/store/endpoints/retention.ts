@@ -1,7 +1,10 @@
 import type { Database, SqlUuid } from '../database/database.ts';
 import { Columns, chunks, integer, valuesList } from '../database/sql.ts';
 
-/** An acceptance that had read the webhook before it was deleted may name its endpoint later; none takes a day. */
+/**
+ * How long removed endpoints are kept at least. An acceptance that read a webhook before its deletion may name the endpoint
+ * later, and no acceptance takes a day.
+ */
 const KEEP_MS = 86_400_000;
 
 const ROWS_PER_STEP = 500;
@@ -18,8 +21,8 @@ export function removedBefore(beforeMs: number): number {
 }
 
 /**
- * Forgets endpoints that were removed, once the entity has no delivery from before `beforeMs`: then nothing names them.
- * `beforeId` sorts before every id of that time. Returns how many went.
+ * Forgets removed endpoints once the entity has no delivery from before `beforeMs`, because then nothing names them. `beforeId`
+ * sorts before every id of that time. Returns the number of forgotten endpoints.
  */
 export function forgetRemoved(db: Database, entity: SqlUuid, beforeMs: number, beforeId: SqlUuid): Promise<number> {
   return db.transaction(async (queries) => {

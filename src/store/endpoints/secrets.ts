@@ -25,7 +25,7 @@ export type EndpointSecrets = {
   /** Secrets in force, newest first. */
   readonly own: readonly EndpointSecret[];
   readonly source: 'own' | 'entity';
-  /** Until when the entity's secrets sign too, if the source is `own`. Null if they do not. */
+  /** Until when the entity's secrets sign too, if the source is `own`. Null if they do not sign. */
   readonly entitySecretsUntil: number | null;
 };
 
@@ -60,7 +60,7 @@ export function toSecretList({ own, source, entitySecretsUntil }: EndpointSecret
 
 type Rotation = { entityId: string; endpointNo: number; overlapHours: number; nowS: number };
 
-/** Adds a secret. Every older one, and the entity's secrets if they signed until now, stay in force for the overlap. */
+/** Adds a secret. Every older secret, and the entity's secrets if they signed until now, stay in force for the overlap. */
 export async function addEndpointSecret(
   queries: Queries,
   dialect: Dialect,
@@ -74,7 +74,8 @@ export async function addEndpointSecret(
   const sealed = box.seal(makeSecret(randomBytes(32)), secretContext(entityId, secretId));
   const row = { entityId, endpointNo, secretId, sealed, dateCreated: nowS };
   await queries.run(NEW_SECRET.text(1), NEW_SECRET.parameters([row]));
-  // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
+  // Checks after the insert, because the insert waits for a rekey to end. A process with the old key must not seal anything after
+  // the rekey.
   await checkSecretsOpen(queries, box);
   await queries.run(
     // A shorter overlap also shortens a running overlap with the entity's secrets, as it does for the endpoint's own
@@ -90,9 +91,7 @@ export async function addEndpointSecret(
   return secretId;
 }
 
-/**
- * Limits every secret of the endpoint to the overlap from now on. Without a newer one, the entity's secrets sign again.
- */
+/** Limits every secret of the endpoint to the overlap from now on. If no newer secret follows, the entity's secrets sign again. */
 export async function expireEndpointSecrets(
   queries: Queries,
   { entityId, endpointNo, overlapHours, nowS }: Rotation,

@@ -4,8 +4,9 @@ import type { Claimed } from '../deliveries/claim/claimed.ts';
 import { sequenceTable } from '../tables.ts';
 
 /**
- * The numbers of an endpoint: 1, 2, 3 … in the order in which its deliveries were committed. An index by number would cost
- * every delivery an insertion, so the counter's own row keeps the ids of the last ones, and they move on in blocks.
+ * The sequence numbers of an endpoint: 1, 2, 3 … in the order in which its deliveries were committed. An index by number would
+ * cost an insertion for every delivery. So the row of the counter keeps the ids of the last deliveries, and full blocks of ids
+ * move to `endpoint_numbers`.
  */
 
 /** A delivery that is about to be inserted. Deliveries of one group may share their receivers. */
@@ -20,12 +21,12 @@ export type Unnumbered = {
 };
 
 export const ID_DIGITS = 32;
-/** Few enough that a row stays below the size at which PostgreSQL stores it elsewhere. */
+/** Few enough ids that a row stays below the size at which PostgreSQL stores it elsewhere. */
 const BLOCK_IDS = 32;
 
 type Taken = { readonly entityId: string; readonly endpointNo: number; readonly members: Unnumbered[]; ids: string };
 
-/** Whether the ids fill a block. Such ids become a block at once, and the counter's row never holds them. */
+/** Whether the ids fill a block. Such ids are written as a block at once, and never enter the row of the counter. */
 function isBlock(ids: string): boolean {
   return ids.length >= BLOCK_IDS * ID_DIGITS;
 }
@@ -91,7 +92,7 @@ function number(deliveries: readonly Unnumbered[], first: number): void {
   }
 }
 
-/** In one order everywhere, so that two transactions never wait for each other. */
+/** Groups deliveries by endpoint. Groups are sorted, because every transaction locks endpoints in this order. */
 function byEndpoint(deliveries: readonly Unnumbered[]): Taken[] {
   const byReceiver = new Map<Unnumbered['receiver'], Taken>();
   const taken = new Map<string, Taken>();
@@ -117,7 +118,7 @@ function keyOf({ hexOf }: Dialect, entity: SqlUuid, endpointNo: number): string 
   return `${hexOf(entity)} ${endpointNo}`;
 }
 
-/** The ids of the last numbers, which are too many for the row of the counter. */
+/** Ids of the last numbers that fill a block, and leave the row of the counter. */
 type FullBlock = { readonly row: SequenceRow; readonly ids: string };
 
 async function writeBlocks(queries: Queries, dialect: Dialect, blocks: readonly FullBlock[]): Promise<void> {

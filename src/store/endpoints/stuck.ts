@@ -15,7 +15,7 @@ const firstColumns = new Columns({
 const bodyColumns = eventTable.pick(['body']);
 
 /**
- * Finds the agreement whose first delivery has waited longest while others wait behind it, at an endpoint with
+ * Finds the agreement whose first delivery has waited longest while other deliveries wait behind it, at an endpoint with
  * ordering. Null if no delivery waits behind another.
  */
 export async function readOldestStuck(db: Database, entityId: string, endpointId: string): Promise<OldestStuck | null> {

@@ -5,7 +5,7 @@ import type { SecretBox } from '../tenants/secret-box.ts';
 import { type WrittenSettings, writeSettings } from './change.ts';
 import { openHeaders } from './request-headers.ts';
 
-/** The settings of endpoints in exports and imports. Values of headers, signing secrets and certificates are in neither. */
+/** The settings of endpoints in exports and imports. Neither contains values of headers, signing secrets or certificates. */
 
 const PAGE_ROWS = 1_000;
 
@@ -38,10 +38,10 @@ function isConfigured({ ordering, ...row }: SettingsRow): boolean {
 }
 
 export type ExportedEndpoint = WrittenSettings & { postUrl: string; headerNames: string[] };
-/** An endpoint for the export, and facts that the file leaves out and the operator must know. */
+/** An endpoint for the export, and facts that are not in the file but that the operator must know. */
 export type WalkedEndpoint = { endpoint: ExportedEndpoint; hasOwnSecret: boolean; hasCertificate: boolean };
 
-/** Every endpoint that differs from the defaults. */
+/** Walks the endpoints whose settings differ from the defaults. */
 export async function* walkSettings(
   db: Database,
   box: SecretBox,
@@ -110,8 +110,8 @@ export type NumberedEndpoint = ImportedEndpoint & { line: number };
 export type EndpointOutcome = { configured: number; refused: { line: number; reason: string }[] };
 
 /**
- * Call it under the lock of the entity, after the webhooks of the batch. An endpoint that has settings keeps them. `alsoStored` is
- * what the real store has, during a dry run.
+ * Imports settings. Call it under the lock of the entity, after the webhooks of the batch. An endpoint that has settings keeps
+ * them. During a dry run, `alsoStored` has the endpoints of the real store.
  */
 export async function importSettings(
   queries: Queries,

@@ -24,7 +24,7 @@ const OF_ENDPOINT = `(select w.id, w.network_id, w.event, w.suspended_reason, w.
   from webhooks w where w.entity_id = $2 and w.post_url =
     (select post_url from endpoints where entity_id = $1 and no = $3 and removed_ms = 0)) webhook`;
 
-/** Null for the id of another entity, of an endpoint whose last webhook was removed, and for an unknown one. */
+/** Null for an unknown id, for the id of another entity, and for an endpoint whose last webhook was removed. */
 export async function listEndpointWebhooks(
   db: Database,
   entityId: string,

@@ -7,7 +7,7 @@ import type { Direction, Slice } from './page.ts';
  * of dates cuts.
  */
 
-/** The matches in a range of dates; null for no bound. */
+/** A range of dates; null stands for no bound. */
 type Timed = { readonly sinceMs: number | null; readonly untilMs: number | null };
 
 type Counters = { readonly total: string; readonly from: string; readonly parameters: readonly SqlValue[] };
@@ -17,7 +17,7 @@ export type Buckets<Scope extends Timed> = {
   /** The counters of the buckets from `first` up to `end`, for one statement or several. */
   readonly counters: (scope: Scope, first: number, end: number) => readonly Counters[];
   readonly countRows: (scope: Scope) => Promise<number>;
-  /** The part of the scope from a moment on, or before one. */
+  /** The part of the scope within another range of dates. */
   readonly cut: (scope: Scope, range: Partial<Timed>) => Scope;
 };
 

@@ -1,7 +1,7 @@
 import type { Parameters } from '../database/sql.ts';
 import type { Direction, Slice } from './page.ts';
 
-/** Matches that an index has in the order of the list: `from … where …`, with the columns of the order and the order itself. */
+/** Matches in the order of an index: the columns of the order, `from … where …`, and the order itself. */
 export type OrderedSource = { readonly columns: string; readonly from: string; readonly order: readonly string[] };
 
 /**

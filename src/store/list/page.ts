@@ -5,9 +5,9 @@ import type { Queries, Reads, SqlValue } from '../database/database.ts';
 import { Columns, Parameters, readInteger, type Shape, type Values } from '../database/sql.ts';
 
 /**
- * The engine of every list. It counts the matches, finds the page from the nearer end of their order, and reads its rows.
- * Lists whose totals come from counters find the part to read with `buckets.ts`; those that several indexes serve merge
- * them with `merged.ts`.
+ * The engine of every list. It counts the matches, finds the page from the nearer end of their order, and reads its rows. Lists
+ * whose totals come from counters find the part to read with `buckets.ts`; lists that several indexes serve merge them with
+ * `merged.ts`.
  */
 
 export type PageQuery = { page: number; limit: number; sortDir: 'asc' | 'desc' };
@@ -47,11 +47,11 @@ export type ListSource<S extends Shape> = {
   /** An expression for the total that is cheaper than counting every match. */
   readonly count?: string | undefined;
   /**
-   * For rows of an entity, which is `$1`: from this many skipped rows on, a statement reads keys along the index alone, and a
-   * second one the rows of these keys.
+   * For rows of an entity, which is `$1`. If at least `from` rows are skipped, one statement reads keys from the index alone, and
+   * a second statement reads the rows with these keys.
    */
   readonly keys?: { readonly name: keyof S & string; readonly from: number };
-  /** For rows that can be large: an expression for their bytes, and how many rows fit into one response whatever they are. */
+  /** For rows that can be large: an expression for their bytes, and how many rows fit into one response at any size. */
   readonly size?: { readonly bytes: string; readonly fits: number };
 };
 
@@ -92,9 +92,9 @@ export async function readWindow<S extends Shape>(
 }
 
 /**
- * The rows of an entity with these keys, in the order of the keys. Keys and rows take two statements: a planner would join
- * one. PostgreSQL, with statistics from before the entity grew, then took 2.7 s for a page of 3,000. SQLite read the index
- * of the order a second time to avoid a sort.
+ * The rows of an entity with these keys, in the order of the keys. Keys and rows are read with two statements, because a planner
+ * would join them. PostgreSQL, with statistics from before the entity grew, then took 2.7 s for a page of 3,000. SQLite read the
+ * index of the order a second time to avoid a sort.
  */
 export async function readByKeys<S extends Shape>(
   queries: Queries,
@@ -117,17 +117,17 @@ export async function readByKeys<S extends Shape>(
   return keys.map((key) => byKey.get(textOf(key))).filter((row) => row !== undefined);
 }
 
-/** Equal for equal keys that the database has returned. Keys of 16 bytes are arrays on SQLite. */
+/** Makes equal keys comparable. SQLite returns keys of 16 bytes as arrays. */
 function textOf(key: unknown): unknown {
   return key instanceof Uint8Array ? Buffer.from(key).toString('hex') : key;
 }
 
-/** A page of events of the default length always fits, whatever they are like. */
+/** A page of the default length always fits, however large its events are. */
 const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
 
 /**
- * Rejects a page that is too large, before its rows are read. Thirty responses of a hundred large events each took 800
- * MB and kept every other request waiting for seconds.
+ * Rejects a page that is too large before its rows are read. Thirty responses of a hundred large events each took 800 MB, and
+ * every other request waited for seconds.
  */
 async function requireLight(
   queries: Queries,

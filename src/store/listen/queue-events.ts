@@ -14,22 +14,22 @@ export const MAX_WAITING_REQUESTS = 1_000;
 
 type Matcher = { readonly bytes: number; readonly wants: (event: Listened['event'], payload: Payload) => boolean };
 
-/** Limit on the matchers that are kept by session. A session wants the same events all its life. */
+/** Limit on the matchers that are kept by session. A session never changes the events that it wants. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const kept = new BoundedMap<string, Matcher>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
 const sessionColumns = listenSessionTable.pick(['entity', 'id', 'entityId']);
 type Session = { readonly entity: SqlUuid; readonly id: SqlUuid; readonly entityId: string };
 
-/** An event as sessions take it. */
+/** An event in the form that sessions need. */
 type Listened = {
   readonly event: Pick<NewEvent, 'entityId' | 'event' | 'networkId' | 'body'>;
   readonly eventNo: string;
 };
 
 /**
- * Queues the events of an acceptance. Runs after all other statements, because it holds the locks of the sessions up to the
- * commit. A held event is queued with its release.
+ * Queues the events of an acceptance. Runs after all other statements, because the sessions stay locked until the commit. A held
+ * event is queued with its release.
  */
 export async function queueForSessions({ queries, dialect, isListened, order, group }: AcceptanceRun): Promise<void> {
   if (!isListened) return;
@@ -65,7 +65,7 @@ export async function queueEvents(
 
 async function lockSessions(queries: Queries, dialect: Dialect, incoming: readonly Listened[]): Promise<Session[]> {
   const sessions: Session[] = [];
-  // In one order everywhere, so that two instances do not wait for each other.
+  // Every transaction locks sessions in this order, so that two instances do not wait for each other.
   const entityIds = [...new Set(incoming.map(({ event }) => event.entityId))].sort();
   for (const chunk of chunks(entityIds)) {
     const rows = await sessionColumns.all(
@@ -92,7 +92,7 @@ async function matcherOf(queries: Queries, { hexOf }: Dialect, { entity, id }: S
   return matcher;
 }
 
-/** Stored filters were checked before. */
+/** Parses without a check, because stored filters were checked before. */
 function toMatcher(stored: string): Matcher {
   const { events = null, networkIds = null, filter = null } = JSON.parse(stored) as Partial<Wanted>;
   const compiled: CompiledFilter | null = filter === null ? null : compileFilter(filter);
@@ -103,7 +103,7 @@ function toMatcher(stored: string): Matcher {
   return { bytes: stored.length, wants };
 }
 
-/** Request ids never equal a delivery id: each begins with a number that no event has. */
+/** Request ids never equal a delivery id, because each begins with a number that no event has. */
 async function insertRequests(
   queries: Queries,
   { bindUuid }: Dialect,

@@ -7,18 +7,18 @@ import { endSessions } from './sessions.ts';
 
 /** Ends listen sessions without a reader, and removes the rows of sessions, in transactions of a bounded size. */
 
-/** How long a session outlives its reader. */
+/** How long a session exists without a reader. */
 const READERLESS_MS = 60_000;
-/** How long a token is known to be used. */
+/** How long a used token is remembered. */
 const DONE_KEPT_MS = 60_000;
 const ROWS_PER_STEP = 500;
 
 const entityColumn = new Columns({ entity: uuid('entity_id') });
 
 export async function endReaderlessSessions(db: Database, signal: AbortSignal): Promise<void> {
-  // After a step forward of the clock, a reader has the time to say again that it is there.
+  // After a step forward of the clock, a reader still has time to renew its session.
   const nowMs = db.dialect.leaseClock.endedBy(await readNowMs(db, db.dialect));
-  // A session goes after its requests: without sessions there is nothing else to look for.
+  // A session is removed after its requests, so only entities with sessions have anything to remove.
   for (const { entity } of await findEntities(db)) {
     if (signal.aborted) return;
     const beforeMs = nowMs - READERLESS_MS;
@@ -36,7 +36,7 @@ function findEntities(db: Database): Promise<{ entity: SqlUuid }[]> {
   });
 }
 
-/** Removes the requests of a session that has ended, and then the session. No request is added to it. */
+/** Removes the requests of a session that has ended, and then the session. An ended session gets no new requests. */
 export async function endSessionStep(
   { queries, dialect }: StepTools,
   { entity, subject, phase, cursor }: Task,

@@ -4,16 +4,16 @@ import { randomBytes } from '../new-id.ts';
 import { eventTable, listenRequestTable } from '../tables.ts';
 import { type SessionKey, sessionExists } from './sessions.ts';
 
-/** The requests of a listen session: handed to its reader under a token, and done with the result that it reports. */
+/** The requests of a listen session. A reader gets a request under a token, and ends the request with a report of its result. */
 
-/** Longer than a program may take for a response. A reader that has not reported by then is handed the request again. */
+/** Longer than a program may take for a response. If a reader has not reported by then, it gets the request again. */
 export const LEASE_MS = 120_000;
 
 /** A request on its way to a reader. */
 export type HandedRequest = {
   readonly deliveryId: string;
   readonly token: string;
-  /** How often it was handed out, with this time. */
+  /** How often a reader got the request, including this time. */
   readonly attempt: number;
   readonly eventId: string;
   readonly body: string;
@@ -83,7 +83,7 @@ export function takeRequests(
   });
 }
 
-/** Retention has removed its event. */
+/** Drops a request whose event retention has removed. */
 async function dropRequest(queries: Queries, { entity, id }: SessionKey, requestId: SqlUuid, nowMs: number) {
   await queries.run('update listen_requests set done_at_ms = $4 where entity_id = $1 and session_id = $2 and id = $3', [
     entity,
@@ -120,7 +120,7 @@ export function reportResult(
         )
       : 0;
     if (done > 0) return 'reported';
-    // In any session of the entity.
+    // Searches all sessions of the entity.
     const sql = 'select 1 as found from listen_requests where entity_id = $1 and id = $2 limit 1';
     return (await queries.get(sql, [entity, requestId])) === undefined ? 'no request' : 'used';
   });

@@ -21,10 +21,10 @@ import { checkSecretsOpen } from '../tenants/signing-keys.ts';
 
 const MAX_SESSIONS = 5;
 
-/** How a session is found: by its entity, so that an id of another one leads nowhere. */
+/** Finds a session by its entity and id, so that an id of another entity finds nothing. */
 export type SessionKey = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
-/** Which events a session takes; null for all. */
+/** Which events a session wants; null for all. */
 export type Wanted = {
   readonly events: readonly string[] | null;
   readonly networkIds: readonly number[] | null;
@@ -39,14 +39,14 @@ export function sessionKey(dialect: Dialect, entityId: string, sessionId: string
   return hex === null ? null : { entity: entityKey(dialect, entityId), id: dialect.bindUuid(hex) };
 }
 
-/** A session has its own secret. With a secret of the entity, everyone who may listen could sign for all endpoints. */
+/** Creates a session with its own secret. With a secret of the entity, everyone who may listen could sign for all endpoints. */
 export function createSession(db: Database, box: SecretBox, entityId: string, wanted: Wanted): Promise<NewSession> {
   const { dialect } = db;
   const sessionId = newId('lst');
   const secret = makeSecret(randomBytes(32));
   const entity = entityKey(dialect, entityId);
   return db.transaction(async (queries) => {
-    // The lock of the entity, without the new revision by which caches would be out of date.
+    // Locks the entity without a new revision, because a new revision would outdate caches.
     await queries.get(`select id from entities where id = $1 ${dialect.lockRow}`, [entityId]);
     const from = 'from listen_sessions where entity_id = $1 and ended = 0';
     const sessions = await readInteger(queries, 'count(*)', from, [entity]);
@@ -62,7 +62,8 @@ export function createSession(db: Database, box: SecretBox, entityId: string, wa
         JSON.stringify(wanted),
       ],
     );
-    // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
+    // Checks after the insert, because the insert waits for a rekey to end. A process with the old key must not seal anything
+    // after the rekey.
     await checkSecretsOpen(queries, box);
     return { sessionId, secret };
   });
@@ -80,7 +81,7 @@ export async function endSession(db: Database, { entity, id }: SessionKey): Prom
 
 const endedColumns = listenSessionTable.pick(['id', 'entityId']);
 
-/** A task removes what is left of each (`remove-ended.ts`). Returns how many have ended. */
+/** Ends sessions. A task removes the rows of each session (`remove-ended.ts`). Returns how many have ended. */
 export async function endSessions(
   queries: Queries,
   dialect: Dialect,
@@ -103,8 +104,8 @@ export async function endSessions(
 const sealedColumns = listenSessionTable.pick(['entity', 'id', 'entityId', 'sealed']);
 
 /**
- * Makes this connection the reader of the session, and returns the secret that signs its requests. Null if there is no
- * such session. Requests that the previous reader has not reported are handed out again.
+ * Makes this connection the reader of the session, and returns the secret that signs its requests. Null if there is no such
+ * session. The new reader gets the requests that the previous reader has not reported.
  */
 export function connectReader(
   db: Database,
@@ -123,7 +124,7 @@ export function connectReader(
   });
 }
 
-/** Says that the reader is still there, if it is still the newest. */
+/** Renews the session of its newest reader. */
 export async function renewReader(db: Database, { entity, id }: SessionKey, reader: SqlUuid): Promise<void> {
   await db.transaction((queries) =>
     queries.run(
@@ -150,7 +151,7 @@ export async function readDropped(
   return row?.dropped ?? null;
 }
 
-/** For operators: seals the secret of every session under another key; returns the entity of each. */
+/** For operators: seals the secret of every session under another key. Returns the entity of each session. */
 export async function rekeySessions(
   queries: Queries,
   dialect: Dialect,

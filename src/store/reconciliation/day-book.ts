@@ -16,25 +16,25 @@ import { eventTable } from '../tables.ts';
 import { readEndpointWebhooks } from './endpoint-webhooks.ts';
 import { readProgress } from './progress.ts';
 
-/** The events of a day with their results. Read in steps, each in a separate snapshot. */
+/** Reads the events of a day with their results, in steps that each have their own snapshot. */
 
 export type DayScope = {
   readonly entityId: string;
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly networkId: number | undefined;
-  /** If it is set, only events that this endpoint gets, with the deliveries to it. */
+  /** If it is set, only events that this endpoint gets, with the endpoint's deliveries. */
   readonly endpointNo: number | undefined;
   readonly events: readonly string[] | undefined;
 };
 
-/** With the largest events, a step reads 25 MiB. */
+/** With events of the largest size, a step reads 25 MiB. */
 const EVENTS_PER_STEP = 100;
 /** Limit on the events of a day, whose lines are sorted in memory. */
 const MAX_EVENTS = 200_000;
-/** The number in the ids of Paybell's own deliveries, which are test requests and alerts. */
+/** The number in the ids of deliveries that Paybell itself creates: test requests and alerts. */
 const OWN_NO = 1;
-/** Limit on the combinations of network, event kind and token. More combinations than these would be no useful sums. */
+/** Limit on the combinations of network, event kind and token. Sums over more combinations would not be useful. */
 const MAX_TOTALS = 1_000;
 
 const eventColumns = eventTable.pick(['no', 'eventId', 'event', 'networkId', 'body']);
@@ -68,7 +68,7 @@ export async function summarizeDay(
   };
 }
 
-/** A part of the day from an event on, or from its beginning. */
+/** Reads a part of the day after an event, or from the beginning of the day. */
 export async function readDay(
   db: Database,
   scope: DayScope,
@@ -117,7 +117,7 @@ function readEvents(
   const first = firstHexAt(sinceMs);
   const where = [
     `entity_id = ${parameters.bind(entity)}`,
-    // The later one of both bounds alone: SQLite seeks by one of them, and would read the whole day up to the other.
+    // Only the later one of the two bounds: SQLite seeks by one of them, and would otherwise read the whole day up to the other.
     after === null || after < first
       ? `no >= ${parameters.bind(bindUuid(first))}`
       : `no > ${parameters.bind(bindUuid(after))}`,
@@ -131,7 +131,10 @@ function readEvents(
 
 const ownColumns = deliveryTable.pick(['id']);
 
-/** Leaves out Paybell's own events: test requests, whose amounts are made up, and alerts. Each has one delivery, by a fixed number. */
+/**
+ * Leaves out events that Paybell itself created: test requests, whose amounts are made up, and alerts. Each has one delivery with
+ * a fixed number.
+ */
 async function withoutOwn(
   queries: Queries,
   { dialect: { bindUuid, hexOf } }: Database,
@@ -150,7 +153,7 @@ async function withoutOwn(
   return rows.filter((row) => !own.has(idOf(row)));
 }
 
-/** The numbers of those whose payment is final. */
+/** The numbers of the events whose payment is final. */
 async function readFinal(
   queries: Queries,
   { dialect: { hexOf } }: Database,

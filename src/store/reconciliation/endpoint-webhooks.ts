@@ -46,7 +46,7 @@ export async function findEndpointNo(db: Database, entityId: string, id: string)
 
 type Event = { readonly networkId: number; readonly event: string; readonly body: string };
 
-/** The events that a webhook of the endpoint wants by its filter. */
+/** The events that a webhook of the endpoint wants, judged by its filter. */
 export async function findWanted<Some extends Event>(
   queries: Queries,
   entityId: string,

@@ -31,7 +31,7 @@ export type PaymentRow = RowOf<typeof paymentColumns>;
 const eventColumns = factEventTable.pick(['factId', 'revision', 'event', 'eventNo']);
 type EventRow = RowOf<typeof eventColumns>;
 
-/** Where a payment counts. */
+/** The sums in which a payment counts. */
 export type Standing = {
   readonly isOnChain: boolean;
   readonly isSent: boolean;
@@ -116,7 +116,10 @@ const wantingColumns = new Columns({
 });
 type Wanting = RowOf<typeof wantingColumns>;
 
-/** Returns whether a webhook that existed when a payment was first seen wants it, and its finality is reached. */
+/**
+ * Returns whether a webhook wants a payment: a webhook that existed when the payment was first seen, and whose finality the
+ * payment has reached.
+ */
 async function readWanting(
   queries: Queries,
   entityId: string,

@@ -6,7 +6,7 @@ import { Columns, entityKey, integer, type RowOf, uuid, valuesList } from '../da
 import { MAY_BE_RECEIVED, STATUS_CODES } from '../deliveries/states.ts';
 import { type EndpointWebhooks, findWanted } from './endpoint-webhooks.ts';
 
-/** How far the deliveries of events are: all of them, or the deliveries to one endpoint. */
+/** How far the deliveries of events have come: all deliveries, or the deliveries to one endpoint. */
 
 export type ProgressScope = { readonly entityId: string; readonly endpointNo: number | undefined };
 
@@ -34,11 +34,11 @@ type Counts = Omit<CountRow, 'no'>;
 /** The deliveries of an event as one state. */
 type Delivered = {
   readonly progress: EventProgress;
-  /** Whether a receiver may have it, although a later event superseded it. */
+  /** Whether a receiver may have the event, even if a later event superseded it. */
   readonly isSent: boolean;
 };
 
-/** The deliveries of events, by the number of the event as hex. Without an entry, an event has none. */
+/** The deliveries of events, by the number of the event as hex. An event without an entry has no deliveries. */
 export async function readDelivered(
   queries: Queries,
   db: Database,
@@ -88,7 +88,7 @@ const IS_DELIVERED = `status = ${delivered}`;
 const IS_NEEDED = `status not in (${cancelled}, ${superseded})`;
 const WAS_DELIVERED = `recorded = ${delivered}`;
 
-/** As the task of a retraction counts it. */
+/** The same condition as in the task of a retraction. */
 const WAS_RECEIVED = `status <> ${cancelled} and (attempts > 0 or may_be_received = 1)`;
 
 /** The endpoint of the last request. */
@@ -97,7 +97,7 @@ const SENT_TO = 'coalesce(sent_to_no, endpoint_no)';
 const BELONGS_TO = `case when ${WAS_DELIVERED} then ${SENT_TO} else (select h.endpoint_no from queue_heads h
   where h.entity_id = $1 and h.webhook_no = queue.webhook_no) end`;
 
-/** Counted for each event: a join over the ranges reads all deliveries of the entity on PostgreSQL. */
+/** Counts with subselects for each event, because on PostgreSQL a join over the ranges reads all deliveries of the entity. */
 function countByRange(
   queries: Queries,
   { dialect }: Database,
@@ -134,7 +134,7 @@ function progressOf({ acknowledged, complete, open, tried }: Counts): EventProgr
   return complete + tried > 0 ? 'sent' : 'waiting';
 }
 
-/** Events with deliveries that are not made yet, however many others were acknowledged. Returns their numbers as hex. */
+/** Finds events that will get further deliveries, even if all their present deliveries were acknowledged. Returns their numbers as hex. */
 export async function findUnfinished(
   queries: Queries,
   { dialect }: Database,

@@ -11,9 +11,9 @@ import { type PaymentRow, paymentColumns, readStandings, type Standing } from '.
 import type { ProgressScope } from './progress.ts';
 
 /**
- * The payments of a day by token: on the chain, and at their receivers. The date of its block decides the day of a payment,
- * for every sum, so that a payment that is delivered or retracted on a later day is in one day only. Only payments that
- * Paybell read from a network count: no log proves the amount of a held event.
+ * The payments of a day by token: on the chain, and at their receivers. In every sum, a payment belongs to the day of its block,
+ * even if it is delivered or retracted on a later day. Only payments that Paybell read from a network count, because no log
+ * proves the amount of a held event.
  */
 
 export type PaymentScope = ProgressScope & {
@@ -23,7 +23,7 @@ export type PaymentScope = ProgressScope & {
 };
 
 const PAYMENTS_PER_STEP = 200;
-/** Reads a thousand steps. */
+/** Limit on the payments of a day, which are read in a thousand steps. */
 const MAX_PAYMENTS = 200_000;
 const MAX_TOKENS = 1_000;
 
@@ -48,10 +48,10 @@ export async function sumTokens(
   };
 }
 
-/** Held events have no log, and payments below the least amount of their source are not payments to anyone. */
+/** Held events have no log, and dust is less than the least amount of its source. */
 const IS_COUNTED = 'is_payment = 1 and is_dust = 0 and event_no is null';
 
-/** A node may state no date for a log, and no header of its block was read. */
+/** Counts payments without a date: the node stated none for the log, and the header of the block was not read. */
 function countUndated(db: Database, { entityId, sinceMs, untilMs, networkId }: PaymentScope): Promise<number> {
   const parameters = new Parameters(entityId, sinceMs, untilMs);
   const ofNetwork = networkId === undefined ? '' : `and network_id = ${parameters.bind(networkId)}`;

@@ -5,18 +5,18 @@ import type { Dialect, Reads, SqlUuid } from '../database/database.ts';
 import { Columns, integer, nullable, text } from '../database/sql.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 
-/** The state of each destination now: of its endpoints, and of the deliveries that wait for them. */
+/** The present state of each destination: the state of its endpoints, and the deliveries that wait for it. */
 
 export type DestinationState = {
   readonly state: EndpointState;
   readonly waiting: number;
-  /** When the first delivery that is overdue was due; null if none is. */
+  /** When the first overdue delivery was due; null if none is overdue. */
   readonly dateOldestDue: number | null;
 };
 
 export const QUIET: DestinationState = { state: 'active', waiting: 0, dateOldestDue: null };
 
-/** Due heads that are looked at for one response. */
+/** Due heads that are read for one response. */
 const MAX_DUE_HEADS = 256;
 
 const stateColumns = new Columns({
@@ -31,7 +31,10 @@ const dueColumns = new Columns({ key: text('destination'), dueMs: nullable(integ
 
 type Standing = { suspended: number; failing: number; paused: number; waiting: number; dueMs: number | null };
 
-/** By destination, as the statistics name it. An endpoint with a rate limit counts among the other endpoints of its host. */
+/**
+ * Reads the states by the names that destinations have in the statistics. An endpoint with a rate limit counts among the other
+ * endpoints of its host.
+ */
 export async function readDestinationStates(
   reads: Reads,
   dialect: Dialect,
@@ -85,7 +88,7 @@ function toState({ suspended, failing, paused, waiting, dueMs }: Standing): Dest
 
 const RANKS: Readonly<Record<EndpointState, number>> = { suspended: 0, failing: 1, paused: 3, active: 4 };
 
-/** The lowest rank needs someone most: a receiver with overdue deliveries comes before one that someone has paused. */
+/** The rank for sorting: the lowest rank needs attention most. A receiver with overdue deliveries comes before a paused one. */
 export function rankOf({ state, dateOldestDue }: DestinationState): number {
   return Math.min(RANKS[state], dateOldestDue === null ? RANKS.active : 2);
 }

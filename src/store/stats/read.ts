@@ -38,7 +38,7 @@ export async function addStats(queries: Queries, dialect: Dialect, rows: readonl
 
 type Read = Omit<Stats, 'interval' | 'backlog' | 'storage'>;
 
-/** The range must consist of whole hours if there is a destination. */
+/** Reads statistics. With a destination, the range must consist of whole hours. */
 export async function readStats(
   db: Database,
   entityId: string,
@@ -78,7 +78,7 @@ const INTERVAL = statsTable.pick(['startS', 'counts']);
 
 type Series = Pick<StatsRow, 'entity' | 'seconds'> & { readonly destination: string | undefined };
 
-/** One look at the primary key for each interval: in between are the rows of all other destinations. */
+/** Looks up each interval by the primary key, because the rows of all other destinations lie between two intervals. */
 async function readIntervals(
   reads: Reads,
   { entity, seconds, destination = '' }: Series,
@@ -94,7 +94,7 @@ async function readIntervals(
 /** Rows that can be read and summed within some milliseconds. On SQLite, all other long reads wait for that. */
 const ROWS_PER_READ = 10_000;
 
-/** The counts of all rows of a destination, one after the other; `rows` says how many they are. */
+/** The counts of all rows of a destination, one after the other. `rows` is the number of these rows. */
 const OF_DESTINATION = new Columns({
   destination: text('destination'),
   counts: text(`string_agg(counts, ' ')`),
@@ -147,8 +147,8 @@ const [ZERO, NINE, MINUS, COLON, COMMA, END] = [
 ];
 
 /**
- * Adds what is stored as `{"-1":5,"12":3}`, once or several times in a row. Read digit by digit: to parse it as JSON took
- * three times as long, which was most of the time for a day of a thousand destinations.
+ * Adds stored counts such as `{"-1":5,"12":3}`, of which several may follow each other. Reads digit by digit: parsing as JSON
+ * took three times as long, which was most of the time for a day of a thousand destinations.
  */
 function addCounts(tally: Tally, counts: string): Tally {
   let [slot, number, sign] = [0, 0, 1];
@@ -169,7 +169,7 @@ function addTo(tally: Tally, counts: Tally): void {
   for (const [slot, total] of counts) tally.set(slot, (tally.get(slot) ?? 0) + total);
 }
 
-/** Lists a receiver that is not active, or for which deliveries wait, even if the range has no figures of it. */
+/** Adds receivers that are not active or have waiting deliveries, even if the range has no figures of them. */
 function addTroubled(
   destinations: Map<string, Tally>,
   states: ReadonlyMap<string, DestinationState>,
@@ -201,10 +201,10 @@ function firstOf(
   return all.slice(0, MAX_DESTINATIONS_SHOWN);
 }
 
-/** Webhooks looked at for one response. */
+/** Heads that are read for one response. */
 const HEADS_PER_LOOK = 256;
 
-/** How long the first of the entity's deliveries has been due: one seek for each webhook that has something due. */
+/** How long the entity's first due delivery has been due. Needs one seek for each webhook with due deliveries. */
 export async function oldestDueAgeMs(db: Database, entityId: string): Promise<number> {
   const { dialect } = db;
   const { nowMs } = dialect;
@@ -219,7 +219,7 @@ export async function oldestDueAgeMs(db: Database, entityId: string): Promise<nu
   return Math.max(0, oldestMs);
 }
 
-/** Removes at most `limit` rows whose interval ended before the date; fewer means that none is left. */
+/** Removes at most `limit` rows whose interval ended before the date. If it removes fewer, no such row is left. */
 export function pruneStats(db: Database, entityId: string, beforeS: number, limit: number): Promise<number> {
   return db.transaction(async (queries) => {
     let removed = 0;

@@ -6,7 +6,7 @@ import { type Database, StoreUnavailableError } from '../database/database.ts';
 import { entityKey } from '../database/sql.ts';
 import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
 
-/** With more counts in memory than this, new ones are dropped, and the metrics say how many. */
+/** With more counts in memory than this, new counts are dropped, and a metric shows how many. */
 const MAX_CELLS = 50_000;
 /** Few enough that no other write is delayed noticeably. */
 const ROWS_PER_TRANSACTION = 500;
@@ -22,7 +22,7 @@ export class StatsRecorder {
   /** By destination (with its entity), then by minute and slot. */
   #cells = new Map<string, Tally>();
   #size = 0;
-  /** Taken from the cells and not written yet. */
+  /** Rows that were taken from the cells and are not written yet. */
   #rows: StatsRow[] = [];
 
   constructor(
@@ -32,14 +32,14 @@ export class StatsRecorder {
     private readonly dropped: Counter,
   ) {}
 
-  /** `destinations` has one for each delivery. */
+  /** `destinations` has one entry for each delivery. */
   accepted(entityId: string, destinations: readonly DestinationKey[]): void {
     const minute = this.#minute();
     this.#add(entityKeyPrefix(entityId), minute, SLOTS.events);
     for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
   }
 
-  /** More deliveries of an event that was accepted before. */
+  /** Counts more deliveries of an event that was accepted before. */
   fannedOut(destinations: readonly DestinationKey[]): void {
     const minute = this.#minute();
     for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
@@ -57,7 +57,7 @@ export class StatsRecorder {
     this.#add(destination, this.#minute(), SLOTS.failedAttempts);
   }
 
-  /** An attempt that succeeded after its delivery had: the others are counted by `delivered`, and cost nothing more. */
+  /** Counts a successful attempt of a delivery that had succeeded before. The first success is counted by `delivered`. */
   deliveredAgain(destination: DestinationKey): void {
     this.#add(destination, this.#minute(), SLOTS.deliveredAgain);
   }
@@ -90,7 +90,7 @@ export class StatsRecorder {
         const kept = error instanceof StoreUnavailableError;
         this.log.warn({ err: error, kept, rows: part.length }, 'could not write statistics');
         if (kept) return;
-        // The database would reject these rows every time. They are dropped, so that the others are written.
+        // The database would reject these rows every time. They are dropped, so that other rows are written.
         this.dropped.inc(part.length);
       }
       this.#rows.splice(0, part.length);

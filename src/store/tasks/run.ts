@@ -21,7 +21,7 @@ const STEPS: Readonly<Record<TaskKind, Step>> = {
   supersede: supersedeStep,
   retract: ofEvent(retractStep),
   cancel: cancelStep,
-  // With the schema of its filter, which a start would otherwise build.
+  // Imported only when it is needed, because the import builds the schema of the filter, which would slow down every start.
   redeliver: async (tools, task) => (await import('../deliveries/redeliver/bulk.ts')).redeliverStep(tools, task),
   alert: alertStep,
   end_session: endSessionStep,
@@ -52,7 +52,10 @@ export async function findDueEntities(db: Database): Promise<SqlUuid[]> {
   return found.map(({ entity }) => entity);
 }
 
-/** The result of a step: where deliveries were made, and where some became due. `failure` has the error of a step that failed, and when the task is tried again. */
+/**
+ * The result of a step: the destinations for which deliveries were made, and the destinations with deliveries that became due.
+ * `failure` has the error of a failed step, and when the task is tried again.
+ */
 export type Stepped = {
   readonly task: Task;
   readonly isDone: boolean;
@@ -62,8 +65,8 @@ export type Stepped = {
 };
 
 /**
- * One step of the entity's task that has waited longest. Returns null if no task can be stepped: none is due, each waits for
- * the end of another, or other instances work on them.
+ * Runs one step of the entity's task that has waited longest. Returns null if no task can take a step: none is due, each waits
+ * for the end of another task, or other instances have locked them.
  */
 export async function stepNext(db: Database, entity: SqlUuid): Promise<Stepped | null> {
   const taken: Task[] = [];
@@ -77,7 +80,10 @@ export async function stepNext(db: Database, entity: SqlUuid): Promise<Stepped |
   }
 }
 
-/** One step of one task, even if it waits. Returns null if there is none, or another instance works on it. */
+/**
+ * Runs one step of the given task, even if the task waits. Returns null if the task does not exist, or if another instance has
+ * locked it.
+ */
 export function stepTask(
   db: Database,
   entityId: string,
@@ -129,7 +135,7 @@ function stepIn(
   });
 }
 
-/** The wait is stored with the task, so that it outlasts a restart and delays no other task. */
+/** Stores the wait with the task, so that it outlasts a restart and delays no other task. */
 async function noteFailure(db: Database, { entity, no, failures }: Task): Promise<number> {
   const retryInMs = Math.min(BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
   await db.transaction((queries) =>

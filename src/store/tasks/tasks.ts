@@ -34,7 +34,7 @@ import { taskTable } from '../tables.ts';
 /** The phase of a task that has nothing left to do. */
 export const ENDED = 'ended';
 
-/** The phase of a task that has no work now, and looks whether some comes. */
+/** The phase of a task that has no work now, but checks whether new work appears. */
 export const WATCHING = 'watching';
 
 /** After a step that failed, the wait doubles from the first value to the second. */
@@ -54,9 +54,9 @@ export type StepTools = {
   readonly queries: Queries;
   readonly dialect: Dialect;
   readonly nowMs: number;
-  /** The step made deliveries to these destinations. */
+  /** Notes that the step made deliveries to these destinations. */
   readonly noteMade: (destinations: readonly DestinationKey[]) => void;
-  /** Tells the engine that deliveries to these destinations became due. */
+  /** Notes that deliveries to these destinations became due. */
   readonly noteDue: (destinations: readonly DestinationKey[] | 'anywhere') => void;
 };
 
@@ -80,14 +80,14 @@ export function numberOfSubject({ hexOf }: Dialect, subject: SqlUuid): number {
   return Number(BigInt.asIntN(64, BigInt(`0x${hexOf(subject).slice(16)}`)));
 }
 
-/** The first step is due at once. */
+/** The row of a new task. Its first step is due at once. */
 function toRow(dialect: Dialect, task: NewTask) {
   const { round = 0, cursor = '', made = 0 } = task;
   const no = dialect.bindUuid(randomBytes(16).toHex());
   return { ...task, entity: entityKey(dialect, task.entityId), no, round, cursor, made, failures: 0, waitMs: 0 };
 }
 
-/** Stores a task, in the transaction that leaves its work for later. Returns false if there is such a task. */
+/** Stores a task, in the transaction that leaves its work for later. Returns false if such a task exists. */
 export async function startTask(queries: Queries, dialect: Dialect, task: NewTask): Promise<boolean> {
   const row = toRow(dialect, task);
   const afterNo = task.orderKey == null ? null : await findLast(queries, row.entity, task.orderKey);
@@ -109,8 +109,8 @@ export async function restartTasks(queries: Queries, dialect: Dialect, tasks: re
 const numberColumns = taskTable.pick(['no']);
 
 /**
- * The newest task of an order key: the one that no other task comes after. Two transactions that started a task at the same
- * time did not see each other. Their tasks get an order here, so that the new one comes after both.
+ * Finds the last task of an order key, which no other task follows. Two concurrent transactions may each have started a last
+ * task, because they did not see each other. Such tasks get an order here, so that the new task follows both.
  */
 async function findLast(queries: Queries, entity: SqlUuid, orderKey: SqlUuid): Promise<SqlUuid | null> {
   const ends = await numberColumns.all(

@@ -11,7 +11,7 @@ export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; 
 
 const NEW_KEY = apiKeyTable.insertion(apiKeyTable.namesBut('dateRevoked', 'dateLastUsed'));
 
-/** Only the return value has the key itself; the store keeps its hash. */
+/** The return value alone has the key itself. The store has only the hash of the key. */
 export async function createApiKey(
   queries: Queries,
   entityId: string,
@@ -55,7 +55,7 @@ export const SHOWN_KEY = apiKeyTable.pick([
 
 const KEY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
 
-/** For operators: the keys of one entity, or of all when none is given. */
+/** For operators: the keys of one entity, or of all entities if none is given. */
 export async function listApiKeys(
   db: Database,
   query: ApiKeyListQuery,

@@ -13,7 +13,7 @@ const NEW_ENTRY = auditTable.insertion(auditTable.namesBut());
 type Fields = NonNullable<AuditEntry['after']>;
 export type AuditRecord = { action: AuditAction; target: string; before?: Fields; after?: Fields };
 
-/** Records a change in its own transaction, so that neither exists without the other. Callers never pass a secret. */
+/** Records a change in the transaction that makes the change, so that neither exists without the other. Callers never pass a secret. */
 export async function recordChange(
   queries: Queries,
   entityId: string,
@@ -27,7 +27,7 @@ export async function recordChange(
   return auditId;
 }
 
-/** For a change that takes several transactions: each updates the one entry. */
+/** For a change that takes several transactions, which all update the same entry. */
 export async function amendChange(queries: Queries, entityId: string, auditId: string, after: Fields): Promise<void> {
   await queries.run('update audit set after = $3 where entity_id = $1 and id = $2', [
     entityId,
@@ -36,7 +36,7 @@ export async function amendChange(queries: Queries, entityId: string, auditId: s
   ]);
 }
 
-/** One change of 1,000 webhooks with the longest URLs is an entry of 2 MB. */
+/** A change of 1,000 webhooks with the longest URLs makes an entry of 2 MB. */
 const ENTRY_BYTES = 'coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)';
 
 const SHOWN_ENTRY = auditTable.pick(['auditId', 'actor', 'action', 'target', 'before', 'after', 'dateCreated']);

@@ -13,17 +13,17 @@ import { dirname } from 'node:path';
 import { randomBytes } from '../new-id.ts';
 import { SecretKeyError } from './secret-box.ts';
 
-/** The key of a SQLite store when no setting has it. It protects all signing secrets. */
+/** The file with the key of a SQLite store, if no setting has the key. The key protects all signing secrets. */
 export function secretKeyFile(sqliteFile: string): string {
   return `${sqliteFile}.key`;
 }
 
-/** The next key, during a rekey. */
+/** The file with the next key, during a rekey. */
 export function stagedKeyFile(file: string): string {
   return `${file}.new`;
 }
 
-/** The key before the last rekey, which opens the backups from before it. */
+/** The file with the key before the last rekey, which opens the backups from before the rekey. */
 export function formerKeyFile(file: string): string {
   return `${file}.old`;
 }
@@ -48,21 +48,24 @@ export function createKeyFile(file: string): Uint8Array {
     writeKeyFile(file, key);
     return key;
   } catch (error) {
-    // Another process has created it a moment ago: that key is used.
+    // If another process has created the file a moment ago, its key is used.
     const existing = readKeyFile(file);
     if (existing !== null) return existing;
     throw error;
   }
 }
 
-/** Durable before anything is sealed under it, so that a crash cannot lose it. */
+/** Stores the next key durably before anything is sealed under it, so that a crash cannot lose the key. */
 export function stageKey(file: string, key: Uint8Array): void {
   // A key that an earlier rekey left behind has sealed nothing, since the current key opens the store.
   rmSync(stagedKeyFile(file), { force: true });
   writeKeyFile(stagedKeyFile(file), key);
 }
 
-/** The staged key replaces the current one, which is kept as the former; at every moment there is a complete key file. */
+/**
+ * Replaces the current key by the staged key, and keeps the current key as the former one. At every moment there is a complete
+ * key file.
+ */
 export function finishKeyChange(file: string): void {
   const former = formerKeyFile(file);
   rmSync(former, { force: true });
@@ -72,7 +75,7 @@ export function finishKeyChange(file: string): void {
   syncFile(dirname(file));
 }
 
-/** Never overwrites a file: what its key has sealed would be lost. Each line of the comment begins with `#`. */
+/** Never overwrites a file, because everything that its key has sealed would be lost. Each line of the comment begins with `#`. */
 export function writeKeyFile(file: string, key: Uint8Array, comment = ''): void {
   writeFileSync(file, `${comment}${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   syncFile(file);

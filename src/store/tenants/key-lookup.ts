@@ -11,18 +11,21 @@ type KeyUse = { entityId: string; keyId: string; usedAt: number };
 /** A holder that was found, with the expiry of the key in Unix seconds. */
 type FoundHolder = KeyHolder & { expiresAt: number | null };
 
-/** About 3 MB. */
+/** Limit on the holders that are kept, which need about 3 MB. */
 const MAX_KNOWN = 10_000;
 
-/** With more keys in one interval, those used longest ago go unrecorded: the date is a hint for people. */
+/**
+ * Limit on the uses that are kept until they are saved. With more keys, the oldest uses are not recorded: the date is a hint for
+ * people.
+ */
 const MAX_USES = 10_000;
 
 /**
  * Finds the holder of an API key by the key's hash, and records when keys were last used.
  *
- * Lookups requested in the same tick of the event loop share one query, and equal ones share its result. The query
- * starts after the last of them arrived, so every request sees all commits from before its arrival. A revoked key
- * therefore fails, and the revision is current.
+ * Lookups requested in the same tick of the event loop share one query, and equal lookups share its result. The query starts
+ * after the last lookup arrived, so every request sees all commits from before its arrival. A revoked key therefore fails, and
+ * the revision is current.
  *
  * On SQLite, a holder that was found before is returned as long as the store is at the same version, because no process has
  * committed anything since. The version is read at the end of each tick in place of the holders.
@@ -49,13 +52,13 @@ export class KeyLookup {
     return lookup.promise;
   }
 
-  /** Kept in memory until `saveUses`, so that no request pays for a write. */
+  /** Keeps the use in memory until `saveUses`, so that no request pays for a write. */
   recordUse({ entityId, keyId }: KeyHolder): void {
     const usedAt = this.#nowS();
     if (this.#uses.get(keyId)?.usedAt !== usedAt) this.#uses.set(keyId, { entityId, keyId, usedAt });
   }
 
-  /** A use is forgotten once it is written. After a failure, the next run writes it. */
+  /** Writes the uses, and forgets each use once it is written. After a failure, the next run writes it. */
   async saveUses(): Promise<void> {
     for (const chunk of chunks([...this.#uses.values()])) {
       await writeUses(this.db, chunk);
@@ -70,7 +73,8 @@ export class KeyLookup {
     this.#waiting = new Map();
     try {
       const nowS = this.#nowS();
-      // Read before the holders, so that a commit in between leaves them with an older version.
+      // The version is read before the holders. After a commit in between, the holders belong to an older version, and the next
+      // lookup drops them.
       const version = await this.#forgetOlder();
       const missing: string[] = [];
       for (const [keyHash, { resolve }] of waiting) {

@@ -5,13 +5,16 @@ import type { Database, Queries } from '../database/database.ts';
 import { type ApiKeyOptions, createApiKey, revokeApiKeyIn, SHOWN_KEY } from './api-keys.ts';
 import type { Change } from './audit.ts';
 
-/** Keys that the holder of a key manages: none gives more than it has, and none is the last one by mistake. */
+/**
+ * Keys that the holder of a key creates and revokes. No new key may do more than the key that creates it, and the last key is not
+ * revoked by mistake.
+ */
 
 /** Far more than programs and people that share an entity. The operator may create more. */
 export const MAX_KEYS_IN_FORCE = 100;
 
 type NewKey = Omit<ApiKeyOptions, 'expiresAt'> & {
-  /** Undefined for the expiry of the key that creates it. */
+  /** Undefined to take over the expiry of the key that creates it. */
   readonly expiresAt: number | null | undefined;
 };
 
@@ -42,7 +45,7 @@ export function createOwnKey(
 
 export type Allowed = { readonly self: boolean; readonly last: boolean };
 
-/** Returns null for an unknown key and for one of another entity; revoking twice keeps the first date. */
+/** Returns null for an unknown key and for a key of another entity. Revoking twice keeps the first date. */
 export function revokeOwnKey(
   db: Database,
   entityId: string,
@@ -65,13 +68,13 @@ export function revokeOwnKey(
 
 const MANAGES: Permission = 'keys:write';
 
-/** Whether no key is left without this one, or none that can create another. */
+/** Whether no key remains without this one, or no key that can create another. */
 function isLast(target: ApiKey, others: readonly ApiKey[]): boolean {
   const manages = ({ permissions }: ApiKey) => permissions.includes(MANAGES);
   return others.length === 0 || (manages(target) && !others.some(manages));
 }
 
-/** Under the lock of the entity, so that two requests at once cannot pass a limit that each of them keeps. */
+/** Locks the entity, so that two concurrent requests cannot exceed a limit together. */
 async function lockKeysInForce(db: Database, queries: Queries, entityId: string, nowS: number): Promise<ApiKey[]> {
   await queries.get(`select id from entities where id = $1 ${db.dialect.lockRow}`, [entityId]);
   return SHOWN_KEY.all(

@@ -7,12 +7,15 @@ import type { SecretBox } from './secret-box.ts';
 
 export type Provisioned = { entityId: string; apiKey: string };
 
-/** An entity that can be used at once: with its signing secrets and a first key that has every permission. */
+/** Creates an entity that can be used at once: with its signing secrets and a first key that has every permission. */
 export function provisionEntity(db: Database, box: SecretBox, name: string, change: Change): Promise<Provisioned> {
   return db.transaction((queries) => makeEntityAndKey(queries, box, name, change));
 }
 
-/** On an empty store only. Two instances may start on it at once: under the lock, only one of them finds it empty. */
+/**
+ * Creates the first entity of an empty store. Two instances may start at once, but only one of them finds the store empty under
+ * the lock.
+ */
 export async function provisionFirstEntity(db: Database, box: SecretBox, change: Change): Promise<Provisioned | null> {
   if (await hasEntities(db)) return null;
   return db.transaction(async (queries) => {

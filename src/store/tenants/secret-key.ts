@@ -4,7 +4,7 @@ import { createKeyFile, finishKeyChange, readKeyFile, secretKeyFile, stagedKeyFi
 import { SecretBox, SecretKeyError } from './secret-box.ts';
 import { checkSecretsOpen, hasSecrets } from './signing-keys.ts';
 
-/** The box of this store, after it has opened a secret: a wrong key fails the start and not the first delivery. */
+/** Returns the box of this store after it has opened a secret, so that a wrong key fails the start and not the first delivery. */
 export async function openSecretBox(db: Database, config: Config): Promise<SecretBox> {
   const box = new SecretBox(await secretKeyOf(db, config));
   try {
@@ -18,7 +18,7 @@ export async function openSecretBox(db: Database, config: Config): Promise<Secre
   }
 }
 
-/** The key file of this store, or null when a setting has the key. */
+/** The key file of this store, or null if a setting has the key. */
 export function keyFileOf({ SECRET_KEY, DATABASE_URL }: Config): string | null {
   return SECRET_KEY === undefined && DATABASE_URL.engine === 'sqlite' ? secretKeyFile(DATABASE_URL.file) : null;
 }
@@ -38,7 +38,7 @@ async function secretKeyOf(db: Database, config: Config): Promise<Uint8Array> {
   return createKeyFile(file);
 }
 
-/** A rekey may have stopped between its commit and the change of the file. Then the staged key opens the store. */
+/** Finishes a rekey that stopped between its commit and the change of the key file. The staged key opens the store then. */
 async function finishInterruptedRekey(db: Database, file: string): Promise<SecretBox | null> {
   const staged = readKeyFile(stagedKeyFile(file));
   if (staged === null) return null;

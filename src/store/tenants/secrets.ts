@@ -61,7 +61,7 @@ export async function readSigningMaterial(
   return db.snapshot((queries) => signingMaterialIn(queries, box, entityId, nowS, withSigningKeys));
 }
 
-/** For a caller that reads more in the same snapshot. */
+/** Does the same in the snapshot of the caller. */
 export async function signingMaterialIn(
   queries: Queries,
   box: SecretBox,
@@ -86,7 +86,7 @@ async function readOwnEndpoints(queries: Queries, entityId: string): Promise<Rea
   return rows.length > MAX_OWN_ENDPOINTS ? null : new Set(rows.map((row) => Number(row.endpoint_no)));
 }
 
-/** A new secret; every older one stays in force for at most the overlap. */
+/** Adds a new secret. Every older secret stays in force for at most the overlap. */
 export function rotateSecret(
   db: Database,
   box: SecretBox,
@@ -101,7 +101,7 @@ export function rotateSecret(
   });
 }
 
-/** A secret of another service; every older one stays in force for at most the overlap. Idempotent. */
+/** Adds a secret of another service. Every older secret stays in force for at most the overlap. A repetition changes nothing. */
 export function importSecret(
   db: Database,
   box: SecretBox,
@@ -113,7 +113,7 @@ export function importSecret(
     await lockEntity(queries, entityId, 0, change.nowS);
     const [newest, ...older] = await readSecrets(queries, box, entityId, change.nowS);
     if (newest?.stored === stored) return readSecretList(queries, box, entityId, change.nowS);
-    // Each request carries one signature for each secret in force, so none is in force twice.
+    // Each request carries one signature for each secret in force, so no secret is in force twice.
     for (const { secretId } of older.filter((secret) => secret.stored === stored)) {
       await queries.run('delete from signing_secrets where entity_id = $1 and id = $2', [entityId, secretId]);
     }
@@ -145,7 +145,7 @@ async function replaceSecret(
   return after;
 }
 
-/** For operators: seals every secret of every entity under another key, all or none; returns how many. */
+/** For operators: seals all secrets of all entities under another key, or none. Returns the number of secrets. */
 export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, change: Change): Promise<number> {
   return db.transaction(
     async (queries) => {
@@ -167,7 +167,7 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
   );
 }
 
-/** Seals each row under the other key. A row is found by its entity and `key`. Returns the entity of each. */
+/** Seals each row under the other key. A row is found by its entity and `key`. Returns the entity of each row. */
 async function rekeyTable<Key extends string | number>(
   queries: Queries,
   table: 'signing_secrets' | 'endpoint_secrets' | 'endpoint_headers' | 'endpoint_certificates',
@@ -202,7 +202,8 @@ async function insertSecret(
   const sealed = box.seal(stored, secretContext(entityId, secretId));
   const row = { entityId, secretId, sealed, dateCreated: nowS };
   await queries.run(NEW_SECRET.text(1), NEW_SECRET.parameters([row]));
-  // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
+  // Checks after the insert, because the insert waits for a rekey to end. A process with the old key must not seal anything after
+  // the rekey.
   await checkSecretsOpen(queries, box);
   return secretId;
 }

@@ -21,7 +21,7 @@ const IN_FORCE = `from signing_keys
   where entity_id = $1 and (expires_at is null or expires_at > $2)
   order by case when expires_at is null then 0 else 1 end, expires_at desc, created_at desc, public_key`;
 
-/** Returns the public half. */
+/** Stores a new key pair, and returns its public half. */
 export async function insertSigningKey(
   queries: Queries,
   box: SecretBox,
@@ -47,7 +47,7 @@ export async function openSigningKeys(
   return rows.map((row) => ({ secretKey: open(box, row), dateExpires: row.dateExpires }));
 }
 
-/** The public halves that have not expired, newest first; none if there is no such entity. */
+/** The public halves that have not expired, newest first. Empty for an unknown entity. */
 export async function readPublicKeys(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -57,7 +57,7 @@ export async function readPublicKeys(
   return rows.map((row) => ({ keyId: keyIdOf(row.publicKey), ...row }));
 }
 
-/** A new key pair; every older one stays in force for at most the overlap. */
+/** Adds a new key pair. Every older pair stays in force for at most the overlap. */
 export function rotateSigningKey(
   db: Database,
   box: SecretBox,
@@ -72,7 +72,8 @@ export function rotateSigningKey(
       'update signing_keys set expires_at = $2 where entity_id = $1 and (expires_at is null or expires_at > $2)',
       [entityId, nowS + overlapHours * 3600],
     );
-    // After the update, because that waits for a rekey to end, and before the insert, so that it opens an older key.
+    // Checks after the update, because the update waits for a rekey to end, and before the insert, so that the check opens an
+    // older key.
     await checkSecretsOpen(queries, box);
     await queries.run('delete from signing_keys where entity_id = $1 and expires_at <= $2', [entityId, nowS]);
     const target = keyIdOf(await insertSigningKey(queries, box, entityId, nowS));
@@ -87,7 +88,7 @@ export function rotateSigningKey(
   });
 }
 
-/** For operators: seals the keys of every entity under another key; returns the entity of each. */
+/** For operators: seals the keys of every entity under another key. Returns the entity of each key. */
 export async function rekeySigningKeys(queries: Queries, from: SecretBox, to: SecretBox): Promise<string[]> {
   const keys = await SEALED_KEY.all(queries, `select ${SEALED_KEY.list} from signing_keys`);
   for (const key of keys) {
@@ -101,12 +102,12 @@ export async function rekeySigningKeys(queries: Queries, from: SecretBox, to: Se
   return keys.map(({ entityId }) => entityId);
 }
 
-/** Store-wide: whether anything is sealed at all. */
+/** Whether any entity of the store has a sealed secret. */
 export async function hasSecrets(db: Database): Promise<boolean> {
   return (await db.get('select entity_id from signing_keys limit 1')) !== undefined;
 }
 
-/** Store-wide: opening one sealed text proves the key, because a rekey seals all of them or none. */
+/** Checks the key for the whole store. Opening one sealed text is enough, because a rekey seals all of them or none. */
 export async function checkSecretsOpen(queries: Pick<Queries, 'get'>, box: SecretBox): Promise<void> {
   const key = await SEALED_KEY.get(queries, `select ${SEALED_KEY.list} from signing_keys limit 1`);
   if (key !== undefined) open(box, key);
@@ -118,7 +119,7 @@ export function keySetPathOf(entityId: string): string {
 
 type SealedKey = { entityId: string; publicKey: string; sealed: string };
 
-/** The sealed text is bound to its entity, and contains the public half that it has to belong to. */
+/** Opens the private half of a key. The sealed text is bound to its entity, and must belong to the public half. */
 function open(box: SecretBox, { entityId, publicKey, sealed }: SealedKey): string {
   const secretKey = box.open(sealed, contextOf(entityId));
   if (publicKeyOf(secretKey) !== publicKey) {

@@ -15,13 +15,13 @@ export const entityTable = new Table('entities', {
   noticeUrl: nullable(text('notice_url')),
 });
 
-/** Revisions of one second stay apart up to this many, which keeps the number exact beyond the year 2200. */
+/** Up to this many revisions of one second have different numbers. The numbers stay exact beyond the year 2200. */
 const REVISIONS_PER_SECOND = 2 ** 20;
 
 /**
- * The revision that caches compare: it differs after every write to the entity's webhooks or secrets. With the second of
- * the write, because after a failover to a replica that had not received the last writes, the count goes back and reaches
- * the same numbers again. Always compare for equality.
+ * The revision that caches compare. It differs after every write to the entity's webhooks or secrets. It contains the second of
+ * the write, because after a failover to a replica without the last writes, the count goes back and reaches the same numbers
+ * again. Always compare for equality.
  */
 export const REVISION = `(webhooks_dated_at * ${REVISIONS_PER_SECOND} + revision % ${REVISIONS_PER_SECOND})`;
 

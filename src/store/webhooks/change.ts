@@ -27,8 +27,8 @@ import {
 } from './stored-options.ts';
 
 /**
- * Reading, moving and deleting webhooks that exist: one by its id, or all that match a filter. The queue of each is
- * changed in the same transaction, by its head alone.
+ * Reads, moves and deletes existing webhooks: one by its id, or all that match a filter. The same transaction changes the queue
+ * of each webhook, which takes one row: its head.
  */
 
 export async function readWebhook(
@@ -83,7 +83,10 @@ export async function deleteWebhook(
   });
 }
 
-/** All or nothing; returns how many changed. Webhooks that are as wanted already are neither changed nor counted. */
+/**
+ * Changes all matching webhooks or none, and returns how many changed. Webhooks that already have the wanted values are neither
+ * changed nor counted.
+ */
 export async function changeMatching(
   db: Database,
   entityId: string,
@@ -115,7 +118,7 @@ export async function changeMatching(
   return repeatIfHeadChanged(() => db.transaction(work));
 }
 
-/** Which of the matching webhooks get another URL, another filter and another finality. */
+/** Finds the matching webhooks that get another URL, another filter or another finality. */
 async function findChanging(queries: Queries, entityId: string, match: WebhookMatch, changes: WebhookChanges) {
   const { postUrl, options: { filter, finality: asked } = {} } = changes;
   const found = await findMatching(queries, entityId, match);
@@ -131,7 +134,7 @@ async function findChanging(queries: Queries, entityId: string, match: WebhookMa
   return { moving, filtering, finality, changed: found.filter(({ webhookId }) => ids.has(webhookId)) };
 }
 
-/** Each filter once, because 1,000 webhooks may have the same one and it may be large. */
+/** Groups webhooks by their options, because 1,000 webhooks may have the same large filter. */
 function groupByOptions(webhooks: ReadonlySet<StoredOptions>) {
   const groups = Map.groupBy(webhooks, ({ hash, finality }) => `${webhookFinalityText(finality)} ${hash}`);
   return [...groups.values()].map((group) => ({
@@ -161,7 +164,7 @@ export async function deleteMatching(
   });
 }
 
-/** How many a change or a deletion would change, under the same limits and conflicts, without changing them. */
+/** How many webhooks a change or a deletion would change, under the same limits and conflicts, without changing them. */
 export function countMatching(
   db: Database,
   entityId: string,
@@ -247,7 +250,7 @@ function toHead(entityId: string, row: RowOf<typeof changedColumns>): HeadTarget
   return { entityId, webhookNo: createdSeq, webhookId, networkId, event, postUrl };
 }
 
-/** No two webhooks of an entity have the same network, event and URL: not two that move, nor one of them and another. */
+/** Throws if two webhooks of the entity would have the same network, event and URL: two moving webhooks, or a moving one and another. */
 async function rejectDuplicates(
   queries: Queries,
   entityId: string,

@@ -9,7 +9,7 @@ import { readStoredOptions, type StoredOptions } from './stored-options.ts';
 const PAGE_ROWS = 1_000;
 
 /**
- * All webhooks of an entity in the order of their creation, a page at a time. The last one is the webhook that was the newest
+ * All webhooks of an entity in the order of their creation, a page at a time. The walk ends with the webhook that was the newest
  * at the start.
  */
 export async function* walkWebhooks(
@@ -31,7 +31,7 @@ export async function* walkWebhooks(
        where entity_id = $1 and created_seq > $2 and created_seq <= $3 order by created_seq limit $4`,
       [entityId, seq, lastSeq, pageRows],
     );
-    // The newest may have been deleted since, and then no row is left before the end.
+    // If the newest webhook was deleted since the start, no row is left before the end.
     seq = rows.at(-1)?.createdSeq ?? lastSeq;
     if (rows.length > 0) yield rows.map(withoutSequence);
   }

@@ -7,14 +7,14 @@ import { filterTable, optionChangeTable, webhookTable } from '../tables.ts';
 /** Filters of webhooks as they are stored: each text of an entity once, under its hash. All writes are under the entity lock. */
 
 /**
- * Limit on the filters of an entity, which an event may have to be compared with. An acceptance reads the filters that
- * its process has not cached. This many bytes are read and parsed within a few milliseconds.
+ * Limit on the bytes of an entity's filters, because an event may have to be compared with all of them. An acceptance reads the
+ * filters that its process has not cached. This many bytes are read and parsed within a few milliseconds.
  */
 const MAX_ENTITY_BYTES = 1024 * 1024;
 
 const NEW_FILTER = filterTable.insertion(['entityId', 'hash', 'bytes', 'filter']);
 
-/** Returns the hash that webhooks refer to it by; null for no filter. */
+/** Stores a filter. Returns the hash by which webhooks refer to the filter; null for no filter. */
 export async function storeFilter(
   queries: Queries,
   entityId: string,
@@ -66,7 +66,7 @@ export async function dropUnusedFilters(
 /** A webhook with the filter that it has. */
 export type FilteredWebhook = { webhookId: string; hash: string | null; filter: PayloadFilter | null };
 
-/** One statement, so that a filter that is being replaced is either the old one or the new one. */
+/** Reads filters in one statement, so that a filter that is being replaced is either the old one or the new one. */
 export async function readFilters(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -77,7 +77,7 @@ export async function readFilters(
   for (const chunk of chunks(webhookIds)) {
     const parameters = new Parameters(entityId);
     const ids = parameters.list(chunk);
-    // A filter comes with the first webhook that has it: many may share one, and it may be large.
+    // Only the first webhook with a filter returns its text, because many webhooks may share a large filter.
     const rows = await queries.all<{ id: string; filter_hash: string | null; filter: string | null }>(
       `with w as (select id, filter_hash, row_number() over (partition by filter_hash order by id) as place
          from webhooks where entity_id = $1 and id in ${ids})
@@ -106,7 +106,7 @@ export async function readFilterTexts(
   return new Map(rows.map(({ hash, filter }) => [hash, filter]));
 }
 
-/** Stored filters were checked before. */
+/** Parses without a check, because stored filters were checked before. */
 export function parseFilter(text: string): PayloadFilter {
   return JSON.parse(text) as PayloadFilter;
 }
@@ -116,7 +116,7 @@ export function isSameFilter(a: PayloadFilter | null, b: PayloadFilter | null): 
   return canonicalFilter(a) === canonicalFilter(b);
 }
 
-/** Gives a filter to webhooks that have another one. */
+/** Gives a filter to webhooks that have another filter. */
 export async function assignFilter(
   queries: Queries,
   entityId: string,

@@ -6,7 +6,7 @@ import { Columns, chunks, integer, nullable, seconds, text, valuesList } from '.
 export type HealthReport = {
   entityId: string;
   webhookId: string;
-  /** Since the last success in the report, or since the beginning of the report if there was none. */
+  /** Failures since the last success in the report, or since the beginning of the report if there was none. */
   failuresInARow: number;
   lastSuccessMs: number | null;
   lastFailureMs: number | null;
@@ -19,8 +19,8 @@ const later = (column: string) =>
      then webhook_health.${column} else excluded.${column} end`;
 
 /**
- * Adds reports to the stored values. The reports of two instances overlap and arrive in any order: a date never
- * decreases, and failures from before the other's success do not count. A deleted webhook gets no row.
+ * Adds reports to the stored values. The reports of two instances overlap and arrive in any order. So a date never decreases, and
+ * failures before a success of the other report do not count. A deleted webhook gets no row.
  */
 export async function recordHealth(db: Database, reports: readonly HealthReport[]): Promise<void> {
   // Sorted, so that two instances which report on the same webhooks lock the rows in the same order.
@@ -55,7 +55,7 @@ export async function recordHealth(db: Database, reports: readonly HealthReport[
   }
 }
 
-/** A webhook that is resumed starts without failures. */
+/** Resets the failures of a resumed webhook. */
 export async function forgetFailures(queries: Queries, entityId: string, webhookId: string): Promise<void> {
   await queries.run('update webhook_health set failures_in_a_row = 0 where entity_id = $1 and webhook_id = $2', [
     entityId,

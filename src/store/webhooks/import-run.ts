@@ -9,10 +9,10 @@ import { readStoredEndpoints } from '../endpoints/transfer.ts';
 import { amendChange, type Change, recordChange } from '../tenants/audit.ts';
 import { type BatchOutcome, importBatch, type ReadLines, readStored } from './import.ts';
 
-/** `endpoints` counts those that got settings. */
+/** `endpoints` counts the endpoints that got settings. */
 export type ImportCounts = { lines: number; created: number; existing: number; endpoints: number; refused: number };
 
-/** Up to a thousand lines: the webhooks and the endpoints that they hold, and the lines that hold none. */
+/** Up to a thousand lines: the webhooks and endpoints that were read from them, and the unreadable lines. */
 export type ImportBatch = ReadLines & { unreadable: readonly Refusal[] };
 
 /** One import, batch by batch; a batch is committed when `add` resolves. */
@@ -22,13 +22,13 @@ export type ImportRun = {
   add(batch: ImportBatch): Promise<Refusal[]>;
   /** Call it after the last batch. */
   finish(): Promise<void>;
-  /** Always called, even after an error. */
+  /** Must be called in any case, even after an error. */
   close(): Promise<void>;
 };
 
 export type ImportSettings = { entityWebhookLimit: number; change: Change };
 
-/** The audit has one row for the whole import, updated with every batch, so that an interrupted import is in it too. */
+/** The audit has one row for the whole import, updated with every batch, so that it also has an interrupted import. */
 export function startImport(db: Database, entityId: string, settings: ImportSettings): ImportRun {
   let counts = noLines();
   let auditId: string | null = null;
@@ -62,8 +62,8 @@ export function startImport(db: Database, entityId: string, settings: ImportSett
 }
 
 /**
- * A dry run: the same import into a scratch store that is deleted afterwards, counting what the real store holds. So it
- * reports what the import would, takes no lock on the real store, and needs no memory for the whole file.
+ * A dry run: the same import into a scratch store, which is deleted afterwards. It also counts the content of the real store, so
+ * it has the results of a real import. It takes no lock on the real store, and needs no memory for the whole file.
  */
 export async function rehearseImport(db: Database, entityId: string, settings: ImportSettings): Promise<ImportRun> {
   const folder = await mkdtemp(join(tmpdir(), 'paybell-dry-run-'));

@@ -45,7 +45,7 @@ export type BatchOutcome = { created: number; existing: number; configured: numb
 /** Lines that were read: webhooks, and the settings of endpoints. */
 export type ReadLines = { webhooks: readonly NumberedWebhook[]; endpoints: readonly NumberedEndpoint[] };
 
-/** Registers every line of the batch that can be, in one transaction that begins with the entity lock. */
+/** Registers every valid line of the batch, in one transaction that begins with the entity lock. */
 export function importBatch(
   db: Database,
   entityId: string,
@@ -80,8 +80,8 @@ export async function readStored(
   entityId: string,
   batch: readonly NumberedWebhook[],
 ): Promise<Stored> {
-  // The date of the newest webhook itself: other writes raise the entity's `webhooks_dated_at` too, and a copy would get
-  // later dates than the original without need.
+  // The date of the newest webhook, and not the entity's `webhooks_dated_at`, which other writes raise too: a copy would get
+  // later dates than the original.
   const newest = 'from webhooks where entity_id = $1 order by created_seq desc limit 1';
   return {
     newestDate: await readInteger(queries, 'created_at', newest, [entityId]),
@@ -107,8 +107,8 @@ const REGISTRATION = new Columns({
 });
 
 /**
- * `exists` and not a join: SQLite reverses the join and reads the whole entity for each hundred lines, 77 ms instead of
- * 0.15 ms with 330,000 webhooks.
+ * Uses `exists` and not a join: SQLite reverses the join and reads the whole entity for each hundred lines, 77 ms instead of 0.15
+ * ms with 330,000 webhooks.
  */
 async function findRegistrations(
   queries: Queries,
@@ -177,7 +177,7 @@ async function insertAccepted(
   return inserted.length;
 }
 
-/** Each filter is stored once, however many of the webhooks have it. */
+/** Stores each filter once, however many of the webhooks have it. */
 async function assignOptions(
   queries: Queries,
   entityId: string,

@@ -2,10 +2,10 @@ import type { Webhook, WebhookListQuery } from '../../contract/webhooks.ts';
 import type { Queries } from '../database/database.ts';
 import { SEQUENCED_WEBHOOK } from './list.ts';
 
-/** Every filter but the id: a single webhook is found faster in the store. */
+/** All filters but the id, because the database finds a single webhook faster. */
 type SnapshotQuery = Omit<WebhookListQuery, 'webhookId'>;
 
-/** One such character makes the engine store the whole text with two bytes a character. */
+/** A single such character makes JavaScript store the whole text with two bytes for each character. */
 const WIDE = /[^\0-\xff]/;
 
 type Parts = {

@@ -11,7 +11,7 @@ import { REVISION } from '../tenants/tables.ts';
  * its filter and sort order, from the nearer end. `npm run query-plans` writes the plan of each list on both engines.
  */
 
-/** About 5 ms on SQLite. */
+/** A read of this many index entries takes about 5 ms on SQLite. */
 const ENTRIES_OF_SHORT_READ = 100_000;
 
 /** The fields of a webhook in the API. */
@@ -31,7 +31,7 @@ export async function listWebhooks(db: Database, entityId: string, query: Webhoo
 /** A list and the revision of the entity at which it was read. */
 export type ListAtRevision = { revision: number; list: WebhookList };
 
-/** Total, page and revision are read in one snapshot. A page that takes long to reach is a long read. */
+/** Reads total, page and revision in one snapshot. A page that takes long to reach is a long read. */
 export async function readWebhookList(
   db: Database,
   entityId: string,
@@ -45,7 +45,7 @@ export async function readWebhookList(
   return short ?? longReadsOf(db, entityId).snapshot(async (queries) => (await plan(queries)).read());
 }
 
-/** The index entries that have to be walked past, and how to read the list. */
+/** The index entries that must be walked past, and how to read the list. */
 type ListPlan = { entries: number; read: () => Promise<ListAtRevision> };
 
 async function planList(
@@ -114,7 +114,7 @@ export async function countAtRevision(
   return { total: row?.total ?? 0, revision: row?.revision ?? 0 };
 }
 
-/** The columns of each sort order, the one that identifies a row along its indexes, and the index of each filter. */
+/** The columns of each sort order, the column that identifies a row in its indexes, and the index of each filter. */
 const ORDERS = {
   dateCreated: {
     order: ['created_seq'],
@@ -136,8 +136,8 @@ const ORDERS = {
 const SHALLOW = 200;
 
 /**
- * The index of the filter. With a network and an event, it is the network's, because a network has few webhooks of other
- * events.
+ * The index of the filter. With a network and an event, it is the index of the network, because a network has few webhooks of
+ * other events.
  */
 function indexOf({ networkId, event, sortBy }: WebhookListQuery): string {
   const { none, network, event: ofEvent } = ORDERS[sortBy].indexes;

@@ -13,7 +13,7 @@ import { dropUnusedFilters } from './filters.ts';
 /** A revision of the registry, or the registry as it is when it is read. */
 export type RegistryMoment = number | 'now';
 
-/** Transactions that have read a revision but have not stored it yet end long before this. */
+/** How long changes are kept at least. A transaction that has read a revision but not stored it yet ends long before. */
 export const CHANGES_KEPT_MS = 60 * 60_000;
 
 /** Notes the options of these webhooks before they change. Call it under the entity's lock. */
@@ -66,7 +66,7 @@ export async function optionsAsOf<Webhook extends WithOptions>(
      where entity_id = $1 and webhook_no between $2 and $3 and revision > $4 order by revision desc`,
     [entityId, Math.min(...numbers), Math.max(...numbers), revision],
   );
-  // The oldest row of each webhook is its last one here.
+  // Later revisions come first, so the oldest row of each webhook comes last and stays in the map.
   const ended = new Map(rows.map((row) => [row.webhookNo, row]));
   return webhooks.map((webhook) => {
     const { finality, filterHash } = ended.get(webhook.webhookNo) ?? webhook;
@@ -106,7 +106,7 @@ async function oldestRevision(db: Database, entityId: string): Promise<number> {
   return found.length === 0 ? 0 : Math.min(...found);
 }
 
-/** Removes the old changes of an entity that nothing refers to, and the filters that only they had. */
+/** Removes the old changes of an entity that nothing refers to, and the filters that only these changes had. */
 export async function pruneOptionChanges(db: Database, entityId: string): Promise<void> {
   const { dialect } = db;
   const oldest = await oldestRevision(db, entityId);

@@ -26,7 +26,7 @@ export function readOptions(db: Database, entityId: string, webhookId: string): 
   }, entityId);
 }
 
-/** Applies to events accepted after the commit. Existing deliveries are sent unchanged. */
+/** Replaces the options for events that are accepted after the commit. Existing deliveries are sent unchanged. */
 export function replaceOptions(
   db: Database,
   entityId: string,

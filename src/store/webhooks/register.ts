@@ -64,15 +64,15 @@ async function requireSameOptions(
   if (other !== undefined) throw new DomainError('other_options', { webhookId: other.webhookId });
 }
 
-/** The last of the sequence numbers that were reserved, and the date that new webhooks get. */
+/** The last reserved number of the creation sequence, and the date that new webhooks get. */
 export type EntityLock = { lastSeq: number; datedAt: number };
 
 const LOCKED_ENTITY = entityTable.pick(['revision', 'webhooksDatedAt']);
 
 /**
- * Raising the revision comes first in every write to an entity's webhooks. It is the entity lock, so that writers queue
- * instead of deadlocking over counters. It reserves `slots` numbers of the creation sequence. After the commit, all
- * cache entries of the old revision are out of date.
+ * Locks the entity by raising its revision, which comes first in every write to an entity's webhooks. So writers queue instead of
+ * deadlocking over counters. Reserves `slots` numbers of the creation sequence. After the commit, all cache entries of the old
+ * revision are out of date.
  */
 export async function lockEntity(queries: Queries, entityId: string, slots: number, nowS: number): Promise<EntityLock> {
   const entity = await LOCKED_ENTITY.get(

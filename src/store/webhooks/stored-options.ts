@@ -21,7 +21,7 @@ import { type FilteredWebhook, readFilters } from './filters.ts';
 
 type WebhookOfKind = { readonly webhookId: string; readonly event: string };
 
-/** Null asks for the default of the kind. */
+/** The finality that a webhook gets. Null asks for the default of the kind. */
 export function effectiveFinality(event: string, asked: WebhookFinality | null): WebhookFinality {
   return asked === null ? defaultFinality(event) : webhookFinalityOf(webhookFinalityText(asked));
 }
@@ -34,7 +34,7 @@ type StoredFinality = WebhookOfKind & { readonly finality: WebhookFinality };
 
 export type StoredOptions = FilteredWebhook & StoredFinality;
 
-/** Options of the given webhooks, as far as they exist. */
+/** Options of the given webhooks, as far as the webhooks exist. */
 export async function readStoredOptions(
   queries: Pick<Queries, 'all'>,
   entityId: string,
@@ -90,7 +90,7 @@ function storedFinality(asked: WebhookFinality): readonly [string, string, numbe
   return [webhookFinalityText(asked), levelsText(asked), mostConfirmations(asked)];
 }
 
-/** `isBulk` is true for a change of all webhooks that match, and false for one that the caller named. */
+/** `isBulk` is true for a change of all webhooks that match, and false for a change of a named webhook. */
 export function requireAllowed(
   webhooks: readonly WebhookOfKind[],
   asked: WebhookFinality | null,

@@ -9,7 +9,7 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { forgetFailures } from './health.ts';
 import { lockEntity } from './register.ts';
 
-/** Suspends and resumes a webhook: one row of the webhook and one of its queue, however long the queue is. */
+/** Suspends and resumes a webhook. This changes one row of the webhook and one row of its queue, however long the queue is. */
 
 type WebhookRow = {
   network_id: SqlInteger;
@@ -44,8 +44,8 @@ async function readTarget(
 type Attempt = Pick<Claimed, 'generation' | 'postUrl'>;
 
 /**
- * Returns false when the webhook is gone or was suspended already, or when the attempt no longer says anything about it: it was
- * for another URL, or claimed before a resume. The webhook's deliveries are held from the commit on.
+ * Suspends a webhook. Returns false if the webhook is deleted or suspended already, or if the attempt had another URL or a claim
+ * from before a resume. The webhook's deliveries are on hold from the commit on.
  */
 export function suspendWebhook(
   db: Database,
@@ -95,7 +95,7 @@ async function readGeneration(
   return Number(head?.generation ?? 0);
 }
 
-/** Resumes a webhook. Held deliveries are due from the commit on. Returns null when there is no such webhook. */
+/** Resumes a webhook. Its deliveries on hold are due from the commit on. Returns null for an unknown webhook. */
 export function resumeWebhook(
   db: Database,
   entityId: string,

@@ -30,7 +30,7 @@ export async function readClientCertificate(
   return clientCertificate(given, row.dateExpires);
 }
 
-/** Null removes it. */
+/** Writes the certificate, or removes it if `given` is null. */
 export async function writeCertificate(
   queries: Queries,
   box: SecretBox,
@@ -45,7 +45,8 @@ export async function writeCertificate(
     const sealed = box.seal(JSON.stringify({ certificate, privateKey }), certificateContext(entityId, endpointNo));
     await queries.run(NEW_ROW.text(1), NEW_ROW.parameters([{ entityId, endpointNo, ...facts, sealed }]));
   }
-  // After the write, because that waits for a rekey to end: a process with the old key must not seal anything more.
+  // Checks after the write, because the write waits for a rekey to end. A process with the old key must not seal anything after
+  // the rekey.
   await checkSecretsOpen(queries, box);
 }
 
