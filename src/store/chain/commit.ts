@@ -230,7 +230,7 @@ async function writeBackfills(queries: Queries, { sources }: Lease, { backfilled
   }
 }
 
-/** Adds to the meters of the sources. A source that was deleted since has none. */
+/** Adds to the meters of the sources. A source that was deleted since has no meter. */
 async function writeCosts(queries: Queries, { costs }: Step): Promise<void> {
   for (const { entityId, sourceId, requests, logs } of costs) {
     await queries.send(

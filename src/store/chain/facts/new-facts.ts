@@ -79,7 +79,7 @@ export async function insertFacts(
   return inserted;
 }
 
-/** Avoids spread operators. For the thousands of facts of a backfill, they took longer than the rest. */
+/** Avoids spread operators. For the thousands of facts of a backfill, they took longer than everything else. */
 function newRow(
   { fact, evidence }: Extract<FactChange, { change: 'seen' }>,
   seenRevision: number,

@@ -77,7 +77,7 @@ function taken(fact: FoundFact, offered: ReadonlyMap<string, readonly Offered[]>
   return invoice === undefined ? fact : withInvoice(fact, expected.base, invoice);
 }
 
-/** The transfer and the agreement of the invoice replace the source's. A payment that is expected is never history. */
+/** The transfer and the agreement of the invoice replace the values of the source. A payment that is expected is never history. */
 function withInvoice(fact: FoundFact, base: string, invoice: Offered): FoundFact {
   const { invoiceId, transferId, agreementId, reference } = invoice;
   const isDust = isDustFor({ amount: BigInt(invoice.base) }, BigInt(base));

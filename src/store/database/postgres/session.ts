@@ -164,7 +164,7 @@ class ConnectionQueries implements Queries {
 
 export async function statement<Row>(client: SQL, sql: string, params: readonly SqlValue[]): Promise<Row[]> {
   const rows = params.length === 0 ? prepared(client, sql) : client.unsafe(sql, [...params]).execute();
-  // A plain array: Bun's own has the command and the count of rows as further properties.
+  // Converts the result to a plain array, because Bun's array has the command and the count of rows as further properties.
   return Array.from<Row>(await rows);
 }
 

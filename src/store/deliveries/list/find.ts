@@ -66,7 +66,7 @@ function placeOf(entityId: string, q: string): UrlPlace {
   return { column: 'destination', beginnings: written.map((beginning) => `${prefix}${beginning.toLowerCase()}`) };
 }
 
-/** URLs are printable ASCII, which all sorts before this character. */
+/** URLs are printable ASCII, and all printable characters sort before this one. */
 const AFTER_ALL = '\x7f';
 
 /** The condition for beginnings of URLs, as ranges without wildcards. */

@@ -23,7 +23,7 @@ export function textWithin({ sql, parameters: { values } }: Source, parameters: 
   return sql.replace(/\$(\d+)/g, (_, number: string) => `$${Number(number) + before}`);
 }
 
-/** Up to this many webhooks are named one by one. For more, the condition of the filter is repeated. */
+/** Up to this many webhooks are named one by one. For more webhooks, the statement repeats the condition of the filter. */
 export const FEW_WEBHOOKS = 50;
 
 /**

@@ -29,8 +29,8 @@ export async function readSuspensions(
 type Pauser = { readonly actor: string | null; readonly actorName: string | null };
 
 /**
- * The clock of the process dates the entry in the audit log, and the clock of the database dates the pause. They may differ
- * by this much.
+ * The clock of the process dates the entry in the audit log, and the clock of the database dates the pause. The two clocks may
+ * differ by this much.
  */
 const CLOCKS_DIFFER_S = 60;
 /** Limit on the endpoints for which the audit log is read. Further endpoints are shown without the person or key that paused them. */
