@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
@@ -9,18 +10,21 @@ import { Instances } from '../../test/support/instances.ts';
 import { Ledger } from '../../test/support/ledger.ts';
 import { createPostgresDatabase } from '../../test/support/postgres.ts';
 import { Client } from '../../test/support/service.ts';
-import { until } from '../../test/support/until.ts';
 import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 
 /**
- * A worker of Citus is stopped and comes back, while entities on every worker send events: what they got before, during and after.
- * `TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --stop '<command>' --start '<command>' --seconds 30`
+ * A worker of Citus is stopped, or hangs, and comes back, while entities on every worker send events and read lists: what they got
+ * before, during and after. `--hang` suspends the process and its children; `--stop` and `--start` are commands.
+ *
+ *   TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --hang <process> --seconds 30
+ *   TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --stop '<command>' --start '<command>'
  */
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '' },
+    hang: { type: 'string', default: '' },
     stop: { type: 'string', default: '' },
     start: { type: 'string', default: '' },
     seconds: { type: 'string', default: '30' },
@@ -29,17 +33,43 @@ const { values } = parseArgs({
 });
 const SECONDS = Number(values.seconds);
 const EVERY_MS = 100;
+const LIST_EVERY_MS = 500;
 /** A client gives up then. */
 const MAX_WAIT_MS = 10_000;
+/** After this much time, what has not arrived is lost. */
+const MAX_ARRIVAL_MS = 120_000;
 
 const PHASES = ['before', 'during', 'after'] as const;
 type Phase = (typeof PHASES)[number];
 type Side = 'on it' | 'elsewhere';
 type Sent = { readonly phase: Phase; readonly side: Side; readonly status: number; readonly ms: number };
+type Listed = Sent & { readonly list: string };
 
-if (CITUS_URL === null || [values.port, values.stop, values.start].includes('')) {
-  console.error('TEST_CITUS_URL names the coordinator; --port, --stop and --start are those of the worker');
+/** The first is read from a table with a copy on every server, the others from the worker of the entity. */
+const LISTS = ['/webhooks/classic', '/events', '/deliveries'];
+
+const isComplete = values.hang !== '' || ![values.stop, values.start].includes('');
+if (CITUS_URL === null || values.port === '' || !isComplete) {
+  console.error('TEST_CITUS_URL names the coordinator; --port, and --hang or --stop and --start, are those of the worker');
   process.exit(2);
+}
+
+/** The server first, so that it starts no others. */
+function signalWorker(signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const server = Number(values.hang);
+  process.kill(server, signal);
+  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ');
+  for (const child of children.filter((pid) => pid !== '')) process.kill(Number(child), signal);
+}
+
+async function stopWorker(): Promise<void> {
+  if (values.hang === '') await stopWorker();
+  else signalWorker('SIGSTOP');
+}
+
+async function startWorker(): Promise<void> {
+  if (values.hang === '') await run(values.start);
+  else signalWorker('SIGCONT');
 }
 
 async function run(command: string): Promise<void> {
@@ -75,7 +105,13 @@ let phase: Phase = 'before';
 let isOver = false;
 const sent: Sent[] = [];
 const acceptedIds = new Map<string, { phase: Phase; side: Side; atMs: number }>();
+const listed: Listed[] = [];
 const ready: { phase: Phase; status: number }[] = [];
+
+async function answered(request: Promise<Response>): Promise<Response | null> {
+  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), MAX_WAIT_MS));
+  return Promise.race([request.catch(() => null), late]);
+}
 
 async function sendOn({ client, side }: (typeof tenants)[number], index: number): Promise<void> {
   for (let number = 0; !isOver; number++) {
@@ -83,13 +119,24 @@ async function sendOn({ client, side }: (typeof tenants)[number], index: number)
     const eventId = `event-${index}-${number}`;
     const body = JSON.stringify({ networkId: 1, eventId, ...nextEvent() });
     const atMs = performance.timeOrigin + startedAtMs;
-    const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), MAX_WAIT_MS));
-    const response = await Promise.race([client.request('POST', '/events', body).catch(() => null), late]);
+    const response = await answered(client.request('POST', '/events', body));
     const status = response?.status ?? 0;
-    if (![202, 503].includes(status)) printLine(`${begun}: ${status} ${(await response?.text()) ?? 'no response'}`);
+    if (response !== null && ![202, 503].includes(status)) printLine(`${begun}: ${status} ${await response.text()}`);
     if (status === 202) acceptedIds.set(eventId, { phase: begun, side, atMs });
     sent.push({ phase: begun, side, status, ms: performance.now() - startedAtMs });
     await Bun.sleep(EVERY_MS);
+  }
+}
+
+/** Each request asks for another page size, so that none is answered from a cache. */
+async function readLists({ client, side }: (typeof tenants)[number]): Promise<void> {
+  for (let number = 0; !isOver; number++) {
+    const [begun, startedAtMs] = [phase, performance.now()];
+    const list = LISTS[number % LISTS.length] ?? '';
+    const response = await answered(client.request('GET', `${list}?limit=${1 + (number % 50)}`));
+    await response?.arrayBuffer();
+    listed.push({ phase: begun, side, list, status: response?.status ?? 0, ms: performance.now() - startedAtMs });
+    await Bun.sleep(LIST_EVERY_MS);
   }
 }
 
@@ -102,23 +149,23 @@ async function watchReadiness(): Promise<void> {
   }
 }
 
-const running = [...tenants.map(sendOn), watchReadiness()];
+const running = [...tenants.map(sendOn), ...tenants.map(readLists), watchReadiness()];
 await Bun.sleep(10_000);
-await run(values.stop);
+await stopWorker();
 phase = 'during';
 await Bun.sleep(SECONDS * 1_000);
-await run(values.start);
+await startWorker();
 phase = 'after';
 await Bun.sleep(15_000);
 isOver = true;
 await Promise.all(running);
-await until(
-  'all that was accepted has arrived',
-  () => [...acceptedIds.keys()].every((id) => ledger.eventIds().has(id)),
-  300_000,
-);
+const isDelivered = (id: string) => ledger.requests.some(({ eventId }) => eventId === id);
+const endsAtMs = performance.now() + MAX_ARRIVAL_MS;
+while (performance.now() < endsAtMs && ledger.eventIds().size < acceptedIds.size) await Bun.sleep(100);
+const lost = [...acceptedIds.keys()].filter((id) => !isDelivered(id)).length;
 
 const arrivedAtMs = new Map(ledger.requests.toReversed().map(({ eventId, receivedAtMs }) => [eventId, receivedAtMs]));
+const ms = (all: readonly number[], at: number) => (all.length === 0 ? '–' : quantile(all, at).toFixed(0));
 const rows = PHASES.flatMap((name) =>
   (['on it', 'elsewhere'] as const).map((side) => {
     const of = sent.filter((one) => one.phase === name && one.side === side);
@@ -126,7 +173,6 @@ const rows = PHASES.flatMap((name) =>
       .filter(([, one]) => one.phase === name && one.side === side)
       .map(([id, { atMs }]) => (arrivedAtMs.get(id) ?? Number.NaN) - atMs);
     const count = (status: number) => of.filter((one) => one.status === status).length;
-    const ms = (all: number[], at: number) => (all.length === 0 ? '–' : quantile(all, at).toFixed(0));
     const responses = of.map((one) => one.ms);
     return [name, side, of.length, count(202), count(503), of.length - count(202) - count(503)]
       .map(String)
@@ -135,13 +181,27 @@ const rows = PHASES.flatMap((name) =>
 );
 const timing = ['response p50 ms', 'p99', 'delivery p50 ms', 'p99'];
 printTable(['phase', 'entities', 'sent', '202', '503', 'other', ...timing], rows, '');
+const lists = PHASES.flatMap((name) =>
+  (['on it', 'elsewhere'] as const).flatMap((side) =>
+    LISTS.map((list) => {
+      const of = listed.filter((one) => one.phase === name && one.side === side && one.list === list);
+      const served = of.filter(({ status }) => status === 200);
+      const times = of.map((one) => one.ms);
+      return [name, side, list, String(of.length), String(served.length), ms(times, 0.5), ms(times, 0.99)];
+    }),
+  ),
+);
+printTable(['phase', 'entities', 'list', 'asked', '200', 'p50 ms', 'p99'], lists, '');
 for (const name of PHASES) {
   const of = ready.filter((one) => one.phase === name).map(({ status }) => status);
   printLine(
     `/readyz ${name}: ${[...Map.groupBy(of, String)].map(([status, all]) => `${status} × ${all.length}`).join(', ')}`,
   );
 }
-printLine(`${acceptedIds.size} accepted, 0 lost`);
+const deliveryIds = new Set(ledger.requests.map(({ deliveryId }) => deliveryId));
+const refused = sent.length - acceptedIds.size;
+const twice = ledger.requests.length - deliveryIds.size;
+printLine(`${acceptedIds.size} accepted, ${refused} refused, ${lost} lost, ${twice} received twice`);
 await instances.stop();
 await ledger[Symbol.asyncDispose]();
 await sql.close();
