@@ -46,7 +46,7 @@ const owner = process.getuid?.() === 0 ? await readOwner(values.user) : null;
 const folder = mkdtempSync(join(tempBase(), 'paybell-citus-'));
 if (owner !== null) chownSync(folder, owner.uid, owner.gid);
 
-type Server = { readonly port: number; readonly pid: number | undefined; readonly end: () => Promise<void> };
+type Server = { readonly port: number; readonly end: () => Promise<void> };
 
 async function readOwner(name: string): Promise<{ uid: number; gid: number }> {
   const idOf = async (flag: string) => Number(await new Response(Bun.spawn(['id', flag, name]).stdout).text());
@@ -80,7 +80,7 @@ async function startServer(name: string): Promise<Server> {
     child.kill('SIGINT');
     await exited;
   };
-  return { port, pid: child.pid, end };
+  return { port, end };
 }
 
 function urlOf(port: number): string {
@@ -105,7 +105,7 @@ try {
     const worker = await startServer(`worker-${index}`);
     servers.push(worker);
     await run(coordinator.port, `select citus_add_node('127.0.0.1', ${worker.port})`);
-    printLine(`worker ${index}: port ${worker.port}, process ${worker.pid}`);
+    printLine(`worker ${index}: port ${worker.port}`);
   }
   printLine(`export TEST_CITUS_URL=${urlOf(coordinator.port)}`);
   await new Promise<void>((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { createTenant, type Tenant } from '../../test/support/api.ts';
-import { CITUS_URL } from '../../test/support/citus.ts';
+import { CITUS_URL, suspendServer } from '../../test/support/citus.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { Ledger } from '../../test/support/ledger.ts';
 import { createPostgresDatabase } from '../../test/support/postgres.ts';
@@ -15,16 +14,16 @@ import { quantile } from '../harness/rounds.ts';
 
 /**
  * A worker of Citus is stopped, or hangs, and comes back, while entities on every worker send events and read lists: what they got
- * before, during and after. `--hang` suspends the process and its children; `--stop` and `--start` are commands.
+ * before, during and after. `--hang` suspends a worker on this machine; `--stop` and `--start` are commands.
  *
- *   TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --hang <process> --seconds 30
+ *   TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --hang --seconds 30
  *   TEST_CITUS_URL=postgres://… npx bun bench/scale/stopped-worker.ts --port 55431 --stop '<command>' --start '<command>'
  */
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '' },
-    hang: { type: 'string', default: '' },
+    hang: { type: 'boolean', default: false },
     stop: { type: 'string', default: '' },
     start: { type: 'string', default: '' },
     seconds: { type: 'string', default: '30' },
@@ -48,28 +47,23 @@ type Listed = Sent & { readonly list: string };
 /** The first is read from a table with a copy on every server, the others from the worker of the entity. */
 const LISTS = ['/webhooks/classic', '/events', '/deliveries'];
 
-const isComplete = values.hang !== '' || ![values.stop, values.start].includes('');
+const isComplete = values.hang || ![values.stop, values.start].includes('');
 if (CITUS_URL === null || values.port === '' || !isComplete) {
-  console.error('TEST_CITUS_URL names the coordinator; --port, and --hang or --stop and --start, are those of the worker');
+  console.error(
+    'TEST_CITUS_URL names the coordinator; --port, and --hang or --stop and --start, are those of the worker',
+  );
   process.exit(2);
 }
 
-/** The server first, so that it starts no others. */
-function signalWorker(signal: 'SIGSTOP' | 'SIGCONT'): void {
-  const server = Number(values.hang);
-  process.kill(server, signal);
-  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ');
-  for (const child of children.filter((pid) => pid !== '')) process.kill(Number(child), signal);
-}
-
-async function stopWorker(): Promise<void> {
-  if (values.hang === '') await stopWorker();
-  else signalWorker('SIGSTOP');
-}
-
-async function startWorker(): Promise<void> {
-  if (values.hang === '') await run(values.start);
-  else signalWorker('SIGCONT');
+/** Returns what starts it again. */
+async function stopWorker(): Promise<() => void | Promise<void>> {
+  if (values.hang) {
+    const worker = new URL(CITUS_URL ?? '');
+    worker.port = values.port;
+    return suspendServer(worker.href);
+  }
+  await run(values.stop);
+  return () => run(values.start);
 }
 
 async function run(command: string): Promise<void> {
@@ -151,7 +145,7 @@ async function watchReadiness(): Promise<void> {
 
 const running = [...tenants.map(sendOn), ...tenants.map(readLists), watchReadiness()];
 await Bun.sleep(10_000);
-await stopWorker();
+const startWorker = await stopWorker();
 phase = 'during';
 await Bun.sleep(SECONDS * 1_000);
 await startWorker();

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import { distribute } from '../../src/store/database/distribution.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
@@ -42,12 +43,26 @@ export async function distributeStore(url: string): Promise<void> {
   }
 }
 
+/** Suspends a server on this machine with all its processes: it accepts connections and answers nothing. Returns what ends that. */
+export async function suspendServer(url: string): Promise<() => void> {
+  const [file] = await once<{ text: string }>(url, `select pg_read_file('postmaster.pid') as text`);
+  const server = Number.parseInt(file?.text ?? '', 10);
+  const signal = (name: 'SIGSTOP' | 'SIGCONT', processes: readonly number[]) => {
+    for (const pid of processes) process.kill(pid, name);
+  };
+  // The server first, so that it starts no others.
+  signal('SIGSTOP', [server]);
+  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ').map(Number);
+  signal('SIGSTOP', children);
+  return () => signal('SIGCONT', [...children, server]);
+}
+
 type Node = { nodename: string; nodeport: number; groupid: number };
 
-async function once(url: string, sql: string): Promise<Node[]> {
+async function once<Row = Node>(url: string, sql: string): Promise<Row[]> {
   const client = new SQL(url, { max: 1 });
   try {
-    return Array.from<Node>(await client.unsafe(sql));
+    return Array.from<Row>(await client.unsafe(sql));
   } finally {
     await client.close({ timeout: 0 });
   }
