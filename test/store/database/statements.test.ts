@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { routeOf } from '../../../src/store/database/citus/statement-route.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { DISTRIBUTIONS } from '../../../src/store/database/distribution.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
@@ -32,6 +34,8 @@ const OTHER = 'https://other.example.com/paybell';
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'select case when exists (select 1 from deliveries where entity_id': 'it only reads, a row at most of each table',
 };
+
+const CHANGED = /^\s*(?:update|delete from|insert into|select id from)\s+([a-z_]+)/;
 
 /** One entity's life: accepted, claimed, returned, retried, failed, delivered, sent again, swept and removed. */
 async function live(db: Database): Promise<string> {
@@ -131,6 +135,11 @@ describe('every statement of the store on Citus', () => {
       .filter((sql) => !isExcepted(sql))
       .flatMap((sql) => errorsOf(sql).map((error) => `${error}: ${sql}`));
     expect(found).toEqual([]);
+    // A worker that hangs refuses these for all entities: reads over all of them, and changes of tables with a copy everywhere.
+    const spread = [...texts].filter((sql) => routeOf(sql) === 'every worker');
+    const changes = spread.filter((sql) => !/^\s*select/.test(sql) || sql.includes(' for update'));
+    const copied = changes.filter((sql) => DISTRIBUTIONS[CHANGED.exec(sql)?.[1] ?? ''] === 'reference');
+    expect(changes.filter((sql) => !copied.includes(sql))).toEqual([]);
     for (const begin of Object.keys(EXCEPTIONS)) expect([...texts].some((sql) => sql.startsWith(begin))).toBe(true);
   });
 
