@@ -117,7 +117,7 @@ export class AttemptRecorder {
         batch.push(...takeBatch(lane));
         return recordAttempts(queries, db.dialect, batch, (destinations) => due.push(...destinations));
       },
-      { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
+      { maxCommitDelayMs: MAX_COMMIT_DELAY_MS, entityId: lane.name },
     );
     const recorded = await write.catch((error: unknown) => {
       isOver = true;

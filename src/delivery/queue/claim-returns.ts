@@ -55,7 +55,7 @@ export class ClaimReturns {
     const { db, log, onReturned } = this.options;
     const batch = waiting.splice(0, MAX_RETURNED_PER_TRANSACTION);
     try {
-      await db.transaction((queries) => returnClaims(queries, db.dialect, batch));
+      await db.transaction((queries) => returnClaims(queries, db.dialect, batch), { entityId: batch[0]?.entityId });
       onReturned(new Set(batch.map(({ destination }) => destination)));
     } catch (error) {
       // The remaining claims would each wait for the database as long as these have, even when the process stops.

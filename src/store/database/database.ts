@@ -25,8 +25,8 @@ export interface Queries {
 
 /** Statements outside of a transaction only read. Each sees everything that was committed before it was sent. */
 export interface Reads extends Pick<Queries, 'all' | 'get'> {
-  /** Several reads that see the same state. Callers take turns by the entity that they read for. */
-  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value>;
+  /** Several reads that see the same state. Callers take turns by the entity that they read for. For `signal`, see `CallOptions`. */
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string, signal?: AbortSignal): Promise<Value>;
 }
 
 /** Reads that take turns by the entity that they read for. */
@@ -72,7 +72,19 @@ export type CallOptions = {
   deadlineMs?: number;
   /** How long the transaction may wait for others to share its commit, on an engine with group commit. */
   maxCommitDelayMs?: number;
+  /** The one entity that it is for. On distributed tables, it waits for its turn at the server of that entity. */
+  entityId?: string | undefined;
+  /** Ends it without waiting for the server, which will not cancel its statement in time. PostgreSQL closes the connection. */
+  signal?: AbortSignal | undefined;
 };
+
+/** On one server, transactions of all entities share the same connections. */
+export function ofEntity(
+  { dialect }: Pick<Database, 'dialect'>,
+  entityId: string | undefined,
+): CallOptions | undefined {
+  return dialect.isDistributed ? { entityId } : undefined;
+}
 
 /** How much one transaction does: a few tens of milliseconds, far below every deadline. */
 export type TransactionLimits = {
@@ -118,6 +130,8 @@ export type Dialect = {
    * the key too.
    */
   readonly isDistributed: boolean;
+  /** The workers of Citus that give no answer. Statements that need one of them are refused. */
+  readonly silentWorkers: () => readonly string[];
   /** A separate clock for each open database. */
   readonly leaseClock: LeaseClock;
   /** Limits that are written into statements. They are the same on every engine, and smaller in the simulator of the tests. */

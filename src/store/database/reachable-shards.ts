@@ -46,12 +46,29 @@ export async function readEachShard<Row>(
   { tables, select }: OfShards,
   cause = new StoreUnavailableError('no worker of Citus responds'),
 ): Promise<Row[]> {
-  const run = tables.length === 1 ? 'run_command_on_placements' : 'run_command_on_colocated_placements';
-  const shards = await db.all<{ result: string }>(
-    `select result from ${run}(${tables.map((table) => `'${table}'`).join(', ')},
-       $command$ select coalesce(json_agg(found), '[]') from (${select('%1$s', '%2$s')}) found $command$) where success`,
-  );
+  const command = `$command$ select coalesce(json_agg(found), '[]') from (${select('%1$s', '%2$s')}) found $command$`;
+  const shards = await db.all<{ result: string }>(ofShards(tables, command, db.dialect.silentWorkers()));
   // No worker can be reached, which is an outage like any other.
   if (shards.length === 0) throw cause;
   return shards.flatMap(({ result }) => JSON.parse(result) as Row[]);
+}
+
+/** As `run_command_on_placements` of Citus, which would wait for a worker that hangs. */
+function ofShards([table, other = table]: Tables, command: string, silent: readonly string[]): string {
+  if (silent.length === 0) {
+    const run = table === other ? 'run_command_on_placements' : 'run_command_on_colocated_placements';
+    const tables = [...new Set([table, other])].map((one) => `'${one}'`).join(', ');
+    return `select result from ${run}(${tables},
+       ${command}) where success`;
+  }
+  const names = silent.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
+  return `select ran.result from (
+       select array_agg(cast(n.nodename as text)) as names, array_agg(n.nodeport) as ports,
+         array_agg(format(${command}, shard_name(s.logicalrelid, s.shardid), shard_name(o.logicalrelid, o.shardid))) as commands
+       from pg_dist_shard s
+         join pg_dist_shard o on o.logicalrelid = cast('${other}' as regclass) and o.shardminvalue = s.shardminvalue
+         join pg_dist_placement p on p.shardid = s.shardid
+         join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
+       where s.logicalrelid = cast('${table}' as regclass) and n.nodename || ':' || n.nodeport not in (${names})
+     ) placed, master_run_on_worker(placed.names, placed.ports, placed.commands, true) ran where ran.success`;
 }

@@ -2,7 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { EventNumbers } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
-import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
+import { type Database, ofEntity, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { HeadChangedError, repeatIfHeadChanged } from '../deliveries/head-locks.ts';
 import { eventNumbers } from '../new-id.ts';
@@ -169,11 +169,12 @@ export class AcceptQueue {
     const { db, options } = this;
     const { directDispatch = null, numbers = eventNumbers } = options;
     const accepted = emptyGroup();
+    const ofOne = ofEntity(db, events[0]?.entityId);
     try {
       await db.transaction(async (queries) => {
         await acceptEvents(queries, db.dialect, events, directDispatch, accepted, numbers);
         await also?.(queries, accepted.results);
-      });
+      }, ofOne);
       return accepted;
     } catch (error) {
       accepted.isOver = true;

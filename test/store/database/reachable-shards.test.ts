@@ -7,7 +7,7 @@ import { rejection } from '../../support/rejection.ts';
 function oneWorkerDown(shards: readonly string[], isDistributed = true): { db: Database; asked: string[] } {
   const asked: string[] = [];
   const db = {
-    dialect: { isDistributed, hexOf: String },
+    dialect: { isDistributed, hexOf: String, silentWorkers: () => [] },
     all: async (sql: string) => {
       if (!sql.includes('run_command_on')) throw new StoreUnavailableError('a worker is down');
       asked.push(sql);

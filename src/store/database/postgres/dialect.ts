@@ -34,6 +34,7 @@ export const dialect: Omit<Dialect, 'leaseClock'> = {
   ],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   isDistributed: false,
+  silentWorkers: () => [],
   limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: 'for update',

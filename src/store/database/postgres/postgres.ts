@@ -33,6 +33,8 @@ const DEFAULT_POOL = 16;
 /** Shares of the pool's connections. */
 const TRANSACTIONS = 1 / 2;
 const SNAPSHOTS = 1 / 4;
+/** The part of each share that may be in use for one worker of Citus. */
+const OF_ONE_WORKER = 3 / 4;
 
 const WORK_CHANNEL = 'paybell_work';
 
@@ -56,12 +58,23 @@ export async function openPostgres(target: PostgresTarget): Promise<Database> {
       pool = connectPool(target, pooler);
     }
     const plain: Dialect = { ...dialect, leaseClock: new LeaseClock() };
-    const spoken = (await isDistributed(pool)) ? citusDialect(plain) : plain;
-    return new PostgresDatabase(target, pooler, spoken, pool);
+    const isOnCitus = await isDistributed(pool);
+    const db = new PostgresDatabase(target, pooler, isOnCitus ? citusDialect(plain) : plain, pool);
+    return isOnCitus ? await gated(db, target) : db;
   } catch (error) {
     await pool.close({ timeout: 0 }).catch(() => undefined);
     throw translate(error);
   }
+}
+
+/** The slots of one worker leave connections for the entities of the others. */
+async function gated(db: Database, target: PostgresTarget): Promise<Database> {
+  const { pool = DEFAULT_POOL } = target;
+  const slotsOf = (share: number) => Math.max(1, Math.floor(pool * share * OF_ONE_WORKER));
+  const slots = { transaction: slotsOf(TRANSACTIONS), snapshot: slotsOf(SNAPSHOTS), read: slotsOf(SNAPSHOTS) };
+  // Not loaded without Citus.
+  const { openGated } = await import('../citus/gated-database.ts');
+  return openGated(db, target, slots);
 }
 
 function connectPool(target: PostgresTarget, pooler: Pooler): SQL {
@@ -114,16 +127,16 @@ class PostgresDatabase implements Database {
     return (await this.all<Row>(sql, params))[0];
   }
 
-  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string, signal?: AbortSignal): Promise<Value> {
     const begin = 'begin isolation level repeatable read read only';
-    return this.#within(this.#snapshotSlots, begin, work, this.#deadlineMs, entityId);
+    return this.#within(this.#snapshotSlots, begin, work, this.#deadlineMs, entityId, signal);
   }
 
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
-    { deadlineMs = this.#deadlineMs }: CallOptions = {},
+    { deadlineMs = this.#deadlineMs, signal }: CallOptions = {},
   ): Promise<Value> {
-    return this.#within(this.#transactionSlots, 'begin', work, deadlineMs);
+    return this.#within(this.#transactionSlots, 'begin', work, deadlineMs, undefined, signal);
   }
 
   async announceWork(what: Announcement = 'deliveries'): Promise<void> {
@@ -169,6 +182,7 @@ class PostgresDatabase implements Database {
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
     entityId?: string,
+    signal?: AbortSignal,
   ): Promise<Value> {
     const leaveSlot = await slots.enter(deadlineMs, entityId);
     const pool = this.#enter();
@@ -178,14 +192,19 @@ class PostgresDatabase implements Database {
       leaveSlot();
       this.#leave(pool);
     };
+    let isOver = false;
+    signal?.addEventListener('abort', () => {
+      if (!isOver) cancelling ??= session.abandon().then(leave);
+    });
     try {
       return await byDeadline(session.run(begin + this.#localSettings, work), deadlineMs, () => {
-        cancelling = session.cancel(this.target).then((responded) => {
+        cancelling ??= session.cancel(this.target).then((responded) => {
           if (!responded) this.#retire(pool);
           leave();
         });
       });
     } finally {
+      isOver = true;
       if (cancelling === null) leave();
     }
   }

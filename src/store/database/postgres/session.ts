@@ -53,6 +53,12 @@ export class Session {
     return false;
   }
 
+  /** For a server that would not cancel the statement in time. */
+  async abandon(): Promise<void> {
+    this.#isExpired = true;
+    await this.#connection?.close({ timeout: 0 }).catch(() => undefined);
+  }
+
   async #run<Value>(begin: string, work: (queries: Queries) => Promise<Value>): Promise<Value> {
     const connection = await this.client.reserve();
     this.#connection = connection;

@@ -28,6 +28,7 @@ const dialect: Omit<Dialect, 'leaseClock'> = {
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   isDistributed: false,
+  silentWorkers: () => [],
   limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: '',

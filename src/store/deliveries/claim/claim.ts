@@ -2,6 +2,7 @@ import { type DestinationKey, entityOfDestination } from '../../../domain/post-u
 import {
   type Database,
   type Dialect,
+  ofEntity,
   type Queries,
   type SqlValue,
   StoreUnavailableError,
@@ -46,7 +47,8 @@ export async function claimDeliveries(db: Database, picks: readonly Pick[], leas
   if (!db.dialect.isDistributed) return claimIn(db, picks, leaseMs);
   const owned = picks.map((pick) => ({ ...pick, entityId: entityOfDestination(pick.destination) }));
   // If a worker of Citus is down, a later scan finds its deliveries once it is back.
-  const settled = await Promise.allSettled(byEntity(db.dialect, owned).map((some) => claimIn(db, some, leaseMs)));
+  const claims = byEntity(db.dialect, owned).map((some) => claimIn(db, some, leaseMs, some[0]?.entityId));
+  const settled = await Promise.allSettled(claims);
   const parts = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
   const failed = settled.find((one) => one.status === 'rejected');
   const isPartial = parts.length > 0 && failed?.reason instanceof StoreUnavailableError;
@@ -57,8 +59,9 @@ export async function claimDeliveries(db: Database, picks: readonly Pick[], leas
   };
 }
 
-function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
+function claimIn(db: Database, picks: readonly Pick[], leaseMs: number, entityId?: string): Promise<ClaimResult> {
   const { dialect } = db;
+  const ofOne = ofEntity(db, entityId);
   return db.transaction(async (queries) => {
     const leaseEndsMs = performance.now() + leaseMs;
     const nowMs = await planForClaims(queries, dialect);
@@ -77,7 +80,7 @@ function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise
     await postponeHeads(queries, dialect, looked, ahead, nowMs);
     const mayHaveMore = picks.filter((pick) => !isExhausted(pick)).map(({ destination }) => destination);
     return { claimed, mayHaveMore };
-  });
+  }, ofOne);
 }
 
 /**
