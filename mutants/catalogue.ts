@@ -1,6 +1,7 @@
 import { acceptance } from './catalogue/acceptance.ts';
 import { access } from './catalogue/access.ts';
 import { changes } from './catalogue/changes.ts';
+import { citus } from './catalogue/citus.ts';
 import { claims } from './catalogue/claims.ts';
 import { copy } from './catalogue/copy.ts';
 import { endpoints } from './catalogue/endpoints.ts';
@@ -33,6 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...redelivery,
   ...retention,
   ...queue,
+  ...citus,
   ...requests,
   ...endpoints,
   ...feed,

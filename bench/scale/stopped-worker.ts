@@ -85,7 +85,7 @@ const url = await createPostgresDatabase();
 const db = await openDatabase({ engine: 'postgres', url });
 const sql = new SQL(url, { max: 1 });
 const instances = await Instances.on('postgres', { DATABASE_URL: url, LOG_LEVEL: 'error' });
-const { client: first } = await instances.start();
+const { client: first, served } = await instances.start();
 const ledger = new Ledger(undefined, Number(values.entities));
 const tenants: { client: Client; side: Side }[] = [];
 for (let index = 0; index < Number(values.entities); index++) {
@@ -137,7 +137,9 @@ async function readLists({ client, side }: (typeof tenants)[number]): Promise<vo
 async function watchReadiness(): Promise<void> {
   while (!isOver) {
     const begun = phase;
-    const { status } = await fetch(`${first.url}/readyz`).catch(() => ({ status: 0 }));
+    const response = await answered(fetch(`${first.url}/readyz`));
+    const status = response?.status ?? 0;
+    if (status !== 200) printLine(`${begun}: /readyz ${status} ${(await response?.text()) ?? ''}`);
     ready.push({ phase: begun, status });
     await Bun.sleep(1_000);
   }
@@ -196,6 +198,12 @@ const deliveryIds = new Set(ledger.requests.map(({ deliveryId }) => deliveryId))
 const refused = sent.length - acceptedIds.size;
 const twice = ledger.requests.length - deliveryIds.size;
 printLine(`${acceptedIds.size} accepted, ${refused} refused, ${lost} lost, ${twice} received twice`);
+const { stdout, stderr } = await served.stop();
+const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
+const messages = Map.groupBy(lines, (line) => String((JSON.parse(line) as { msg?: string }).msg));
+for (const [message, all] of messages) printLine(`log: ${all.length} × ${message}`);
+const raw = stderr.split('\n').filter((line) => line !== '');
+printLine(`standard error: ${raw.length} lines${raw.length === 0 ? '' : `, such as ${raw.slice(0, 3).join(' | ')}`}`);
 await instances.stop();
 await ledger[Symbol.asyncDispose]();
 await sql.close();

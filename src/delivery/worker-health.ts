@@ -1,4 +1,5 @@
 import type { Registry } from '../metrics/registry.ts';
+import { SilentWorkerError } from '../store/database/database.ts';
 
 /** Less is ordinary: a deadlock, a failover, a statement that was cancelled once. */
 const MIN_FAILURES = 3;
@@ -28,7 +29,9 @@ export class WorkerHealth {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
+  /** A silent worker of Citus does not count: this process works, and every other one would have the same failure. */
   noteFailure(error: unknown): void {
+    if (error instanceof SilentWorkerError) return;
     if (this.failuresInARow++ === 0) this.#failingSinceMs = this.nowMs();
     this.#lastError = describe(error);
   }

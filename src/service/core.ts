@@ -35,6 +35,10 @@ export function createCore(
     if (problem === null) log.info('the store accepts writes again');
     else log.error(problem, 'the store cannot be written');
   };
+  db.dialect.onWorker((worker, isSilent) => {
+    if (isSilent) log.error({ worker }, 'a worker of Citus does not respond: its entities get 503 until it does');
+    else log.info({ worker }, 'the worker of Citus responds again');
+  });
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   const counts = new DeliveryMetrics(metrics, stats);
   const tools = createAttemptTools(config, db, box, tracer);

@@ -3,7 +3,7 @@ import { Job } from '../../src/delivery/jobs/job.ts';
 import { Workers } from '../../src/delivery/worker-health.ts';
 import { createLogger } from '../../src/log.ts';
 import { Registry } from '../../src/metrics/registry.ts';
-import { type CallOptions, StoreUnavailableError } from '../../src/store/database/database.ts';
+import { type CallOptions, SilentWorkerError, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { acceptMany, createEngine, newReceiver, ScriptedSender, statuses } from '../support/deliveries.ts';
 import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 import { alteredStore, onSuiteEngine } from '../support/stores.ts';
@@ -37,6 +37,16 @@ describe('a worker', () => {
     health.noteFailure(ERROR);
     health.noteFailure(ERROR);
     clock.nowMs += 86_400_000;
+    expect(workers.failing()).toEqual([]);
+  });
+
+  test('does not fail because one worker of Citus is silent', () => {
+    const { clock, workers } = atTime();
+    const health = workers.add('records');
+    for (let count = 0; count < 9; count++) {
+      health.noteFailure(new SilentWorkerError('one:5432'));
+      clock.nowMs += 30_000;
+    }
     expect(workers.failing()).toEqual([]);
   });
 

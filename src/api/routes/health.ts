@@ -14,6 +14,7 @@ export async function readyz(context: ApiContext): Promise<Response> {
   if (!context.isReady()) return notReady('stopping');
   try {
     await checkSecretsOpen(context.db, context.box);
+    if (!context.db.dialect.hasWorker()) return notReady('no worker of Citus responds');
     const problem = context.writeProblem();
     if (problem !== null) return notReady(BLOCKED_WRITES[problem.reason]);
     const workers = context.failingWorkers();

@@ -100,6 +100,8 @@ export type TransactionLimits = {
 
 export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500, searched: 5_000, audited: 1_000 };
 
+export type WorkerCallback = (worker: string, isSilent: boolean) => void;
+
 /** Everything in which the SQL of the engines has to differ, by name. */
 export type Dialect = {
   /** The column type of a 16-byte id. */
@@ -132,6 +134,10 @@ export type Dialect = {
   readonly isDistributed: boolean;
   /** The workers of Citus that give no answer. Statements that need one of them are refused. */
   readonly silentWorkers: () => readonly string[];
+  /** Whether any server with rows of entities responds, as far as is known. */
+  readonly hasWorker: () => boolean;
+  /** Calls back when a worker falls silent, and when it responds again. */
+  readonly onWorker: (callback: WorkerCallback) => void;
   /** A separate clock for each open database. */
   readonly leaseClock: LeaseClock;
   /** Limits that are written into statements. They are the same on every engine, and smaller in the simulator of the tests. */
@@ -218,5 +224,12 @@ export class StoreUnavailableError extends Error {
   constructor(message: string, { cause, reason = 'no_answer' }: { cause?: unknown; reason?: UnavailableReason } = {}) {
     super(message, { cause });
     this.reason = reason;
+  }
+}
+
+/** A worker of Citus gives no answer. The entities on other workers are served. */
+export class SilentWorkerError extends StoreUnavailableError {
+  constructor(readonly worker: string) {
+    super(`the worker ${worker} of Citus does not respond`);
   }
 }

@@ -108,10 +108,17 @@ export async function readCitus(db: Database): Promise<Citus | null> {
 
 /** The workers that do not respond to the coordinator. Citus itself still lists them as active. */
 export async function findUnreachableWorkers(db: Database): Promise<string[]> {
-  const workers = await db.all<{ name: string; port: SqlInteger }>(
-    `select nodename as name, nodeport as port from run_command_on_workers('select 1') where not success`,
-  );
-  return workers.map(({ name, port }) => `${name}:${port}`);
+  try {
+    const workers = await db.all<{ name: string; port: SqlInteger }>(
+      `select nodename as name, nodeport as port from run_command_on_workers('select 1') where not success`,
+    );
+    return workers.map(({ name, port }) => `${name}:${port}`);
+  } catch (error) {
+    // A worker that hangs lets the command fail.
+    const silent = db.dialect.silentWorkers();
+    if (silent.length === 0) throw error;
+    return [...silent];
+  }
 }
 
 export type DistributedTable = {

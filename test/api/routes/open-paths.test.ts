@@ -38,6 +38,13 @@ onSuiteEngine('the paths that need no key', (store) => {
     expect(await response.json()).toMatchObject({ status: 'not ready' });
   });
 
+  test('/readyz is 503 when no worker of Citus responds', async () => {
+    const db = alteredStore(store.db, { dialect: { ...store.db.dialect, hasWorker: () => false } });
+    const response = await call(testApp(db), null, '/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('Citus');
+  });
+
   test('/readyz is 503 while a worker keeps failing, and names it with its last error', async () => {
     const claims = { worker: 'claims', failuresInARow: 7, failingForSeconds: 40, lastError: 'Error: no claim' };
     const response = await call(testApp(store.db, {}, { failingWorkers: () => [claims] }), null, '/readyz');

@@ -34,7 +34,14 @@ export class GatedDatabase implements Database {
     private readonly deadlineMs: number,
   ) {
     this.engine = db.engine;
-    this.dialect = { ...db.dialect, silentWorkers: () => gates.silent() };
+    this.dialect = {
+      ...db.dialect,
+      silentWorkers: () => gates.silent(),
+      hasWorker: () => gates.hasWorker(),
+      onWorker: (callback) => {
+        gates.onWorker = callback;
+      },
+    };
   }
 
   all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {

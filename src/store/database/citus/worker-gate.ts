@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../database.ts';
+import { SilentWorkerError, type WorkerCallback } from '../database.ts';
 import type { WorkerName } from './shard-map.ts';
 
 /**
@@ -32,12 +32,6 @@ export type Probe = (worker: WorkerName) => Promise<boolean | null>;
 /** A statement that waits for the worker. `cut` ends the wait without an answer. */
 export type Wait = { readonly sinceMs: number; readonly cut: (error: SilentWorkerError) => void };
 
-export class SilentWorkerError extends StoreUnavailableError {
-  constructor(readonly worker: WorkerName) {
-    super(`the worker ${worker} of Citus does not respond`);
-  }
-}
-
 export class WorkerGate {
   #state: WorkerState = 'responding';
   /** In the order in which they began. */
@@ -49,6 +43,7 @@ export class WorkerGate {
   constructor(
     readonly name: WorkerName,
     private readonly probe: Probe,
+    private readonly onChange: WorkerCallback = () => undefined,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
@@ -99,8 +94,11 @@ export class WorkerGate {
   #note(occurrence: Occurrence): void {
     const next = TRANSITIONS[this.#state][occurrence];
     if (next === undefined) return;
+    const wasSilent = this.#state === 'silent';
     this.#state = next;
+    if (wasSilent) this.onChange(this.name, false);
     if (next !== 'silent') return;
+    this.onChange(this.name, true);
     const waits = [...this.#waits];
     this.#waits.clear();
     for (const { cut } of waits) cut(new SilentWorkerError(this.name));

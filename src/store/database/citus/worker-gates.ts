@@ -1,5 +1,5 @@
 import { Semaphore } from '../admission.ts';
-import { MAX_WAITING, type Reads, type SqlValue } from '../database.ts';
+import { MAX_WAITING, type Reads, type SqlValue, type WorkerCallback } from '../database.ts';
 import { ShardMap, type WorkerName } from './shard-map.ts';
 import { type Route, routeOf } from './statement-route.ts';
 import { type Probe, WorkerGate } from './worker-gate.ts';
@@ -30,6 +30,7 @@ export class WorkerGates {
   readonly #timer: Timer;
   #readAtMs: number;
   readonly #nowMs: () => number;
+  onWorker: WorkerCallback = () => undefined;
 
   private constructor(private readonly options: WorkerGatesOptions) {
     this.#nowMs = options.nowMs ?? (() => performance.now());
@@ -47,6 +48,10 @@ export class WorkerGates {
   /** The workers that give no answer. */
   silent(): readonly WorkerName[] {
     return [...this.#workers.values()].flatMap(({ gate }) => (gate.state === 'silent' ? gate.name : []));
+  }
+
+  hasWorker(): boolean {
+    return this.#workers.size === 0 || this.silent().length < this.#workers.size;
   }
 
   /** The worker with the rows of an entity; null if it is not known. */
@@ -89,7 +94,7 @@ export class WorkerGates {
     const { probe, slots } = this.options;
     const ofKind = (kind: CallKind) => new Semaphore(slots[kind], MAX_WAITING);
     return {
-      gate: new WorkerGate(name, probe, this.#nowMs),
+      gate: new WorkerGate(name, probe, (...change) => this.onWorker(...change), this.#nowMs),
       slots: { read: ofKind('read'), snapshot: ofKind('snapshot'), transaction: ofKind('transaction') },
     };
   }

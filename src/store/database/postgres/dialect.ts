@@ -35,6 +35,8 @@ export const dialect: Omit<Dialect, 'leaseClock'> = {
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   isDistributed: false,
   silentWorkers: () => [],
+  hasWorker: () => true,
+  onWorker: () => undefined,
   limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: 'for update',

@@ -34,7 +34,7 @@ const DEFAULT_POOL = 16;
 const TRANSACTIONS = 1 / 2;
 const SNAPSHOTS = 1 / 4;
 /** The part of each share that may be in use for one worker of Citus. */
-const OF_ONE_WORKER = 3 / 4;
+const OF_ONE_WORKER = 1 / 2;
 
 const WORK_CHANNEL = 'paybell_work';
 

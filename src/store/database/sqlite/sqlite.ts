@@ -29,6 +29,8 @@ const dialect: Omit<Dialect, 'leaseClock'> = {
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   isDistributed: false,
   silentWorkers: () => [],
+  hasWorker: () => true,
+  onWorker: () => undefined,
   limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: '',

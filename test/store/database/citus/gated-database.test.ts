@@ -1,9 +1,15 @@
 import { afterEach, expect, test } from 'bun:test';
 import { GatedDatabase } from '../../../../src/store/database/citus/gated-database.ts';
 import { hashOfUuid } from '../../../../src/store/database/citus/shard-map.ts';
-import { LATE_MS, PROBE_EVERY_MS, SilentWorkerError } from '../../../../src/store/database/citus/worker-gate.ts';
+import { LATE_MS, PROBE_EVERY_MS } from '../../../../src/store/database/citus/worker-gate.ts';
 import { WorkerGates } from '../../../../src/store/database/citus/worker-gates.ts';
-import type { CallOptions, Database, Queries, SqlValue } from '../../../../src/store/database/database.ts';
+import {
+  type CallOptions,
+  type Database,
+  type Queries,
+  SilentWorkerError,
+  type SqlValue,
+} from '../../../../src/store/database/database.ts';
 import { readEachShard } from '../../../../src/store/database/reachable-shards.ts';
 import { rejection } from '../../../support/rejection.ts';
 
@@ -79,6 +85,7 @@ test('a worker that hangs fails its calls, gives their connections up, and refus
   for (const error of failed) expect(await error).toBeInstanceOf(SilentWorkerError);
   expect(state.abandoned).toBe(2);
   expect(gates.silent()).toEqual([HANGING]);
+  expect(db.dialect.hasWorker()).toBe(true);
 
   const { begun } = state;
   expect(await rejection(write(ON_IT))).toBeInstanceOf(SilentWorkerError);

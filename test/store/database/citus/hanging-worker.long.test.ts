@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ShardMap } from '../../../../src/store/database/citus/shard-map.ts';
-import { SilentWorkerError } from '../../../../src/store/database/citus/worker-gate.ts';
-import type { Database } from '../../../../src/store/database/database.ts';
+import { type Database, SilentWorkerError } from '../../../../src/store/database/database.ts';
+import { findUnreachableWorkers } from '../../../../src/store/database/distribution.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import { readEachShard, readReachable } from '../../../../src/store/database/reachable-shards.ts';
 import { entityKey } from '../../../../src/store/database/sql.ts';
@@ -89,6 +89,10 @@ describe.skipIf(!CITUS.isMet || !LINUX.isMet)(`a worker that hangs ${needs(CITUS
         HEADS,
       );
       expect(namesIn(rows)).toEqual(keysOn(silent, false).toSorted());
+      // As `doctor` asks, which begins without knowing.
+      const unknowing = await openDatabase({ engine: 'postgres', url });
+      expect(await findUnreachableWorkers(unknowing)).toEqual([silent]);
+      await unknowing.close();
     } finally {
       resume();
     }

@@ -1,15 +1,12 @@
 import { expect, test } from 'bun:test';
-import {
-  LATE_MS,
-  PROBE_EVERY_MS,
-  SilentWorkerError,
-  WorkerGate,
-} from '../../../../src/store/database/citus/worker-gate.ts';
+import { LATE_MS, PROBE_EVERY_MS, WorkerGate } from '../../../../src/store/database/citus/worker-gate.ts';
+import { SilentWorkerError } from '../../../../src/store/database/database.ts';
 
 /** A gate on a clock that the test moves, whose probes the test answers. */
 function gateOnClock() {
   const clock = { nowMs: 1_000 };
   const probes: PromiseWithResolvers<boolean | null>[] = [];
+  const changes: boolean[] = [];
   const gate = new WorkerGate(
     'one:5432',
     () => {
@@ -17,11 +14,12 @@ function gateOnClock() {
       probes.push(probe);
       return probe.promise;
     },
+    (_, isSilent) => changes.push(isSilent),
     () => clock.nowMs,
   );
   const errors: SilentWorkerError[] = [];
   return {
-    ...{ gate, probes, errors },
+    ...{ gate, probes, errors, changes },
     begin: () => gate.begin((error) => errors.push(error)),
     pass: (ms: number) => {
       clock.nowMs += ms;
@@ -109,7 +107,7 @@ test('a statement that ends without an answer is no answer', () => {
 });
 
 test('a silent worker is probed once a second, and the first answer opens the gate', async () => {
-  const { gate, probes, pass, answerProbe } = await silentGate();
+  const { gate, probes, changes, pass, answerProbe } = await silentGate();
   for (let probe = 2; probe <= 4; probe++) {
     pass(PROBE_EVERY_MS - 1);
     expect(probes).toHaveLength(probe - 1);
@@ -119,6 +117,7 @@ test('a silent worker is probed once a second, and the first answer opens the ga
     await answerProbe(probe === 4);
   }
   expect(gate.state).toBe('responding');
+  expect(changes).toEqual([true, false]);
   gate.require();
 });
 
