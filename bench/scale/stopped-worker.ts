@@ -36,7 +36,7 @@ const LIST_EVERY_MS = 500;
 /** A client gives up then. */
 const MAX_WAIT_MS = 10_000;
 /** After this much time, what has not arrived is lost. */
-const MAX_ARRIVAL_MS = 120_000;
+const MAX_ARRIVAL_MS = 300_000;
 
 const PHASES = ['before', 'during', 'after'] as const;
 type Phase = (typeof PHASES)[number];

@@ -13,7 +13,12 @@ import { GatedCall } from './gated-call.ts';
 import { probeWorker } from './probe.ts';
 import { type CallKind, type Slots, WorkerGates } from './worker-gates.ts';
 
-export async function openGated(db: Database, target: PostgresTarget, slots: Slots): Promise<Database> {
+/** A store whose reads can be given up one by one. */
+export type Abandonable = Database & {
+  readAlone<Row>(sql: string, params: readonly SqlValue[], signal: AbortSignal): Promise<Row[]>;
+};
+
+export async function openGated(db: Abandonable, target: PostgresTarget, slots: Slots): Promise<Database> {
   const gates = await WorkerGates.open({ reads: db, probe: (worker) => probeWorker(target, worker), slots });
   return new GatedDatabase(db, gates, target.deadlineMs ?? STORE_DEADLINE_MS);
 }
@@ -29,7 +34,7 @@ export class GatedDatabase implements Database {
   readonly dataVersion = null;
 
   constructor(
-    private readonly db: Database,
+    private readonly db: Abandonable,
     private readonly gates: WorkerGates,
     private readonly deadlineMs: number,
   ) {
@@ -44,12 +49,24 @@ export class GatedDatabase implements Database {
     };
   }
 
-  all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return this.#read(sql, params, () => this.db.all<Row>(sql, params));
+  async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    const needed = this.gates.neededBy(sql, params);
+    if (needed.length === 0) return this.db.all<Row>(sql, params);
+    const leaving: (() => void)[] = [];
+    const call = new GatedCall(this.gates);
+    try {
+      for (const { gate, slots } of needed) {
+        gate.require();
+        leaving.push(await slots.read.enter(this.deadlineMs));
+      }
+      return await call.waitFor(sql, params, () => this.db.readAlone<Row>(sql, params, call.signal));
+    } finally {
+      for (const leave of leaving) leave();
+    }
   }
 
-  get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
-    return this.#read(sql, params, () => this.db.get<Row>(sql, params));
+  async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.all<Row>(sql, params))[0];
   }
 
   snapshot<Value>(work: (queries: Queries) => Promise<Value>, entityId?: string): Promise<Value> {
@@ -88,22 +105,6 @@ export class GatedDatabase implements Database {
   close(): Promise<void> {
     this.gates.stop();
     return this.db.close();
-  }
-
-  async #read<Value>(sql: string, params: readonly SqlValue[] | undefined, read: () => Promise<Value>): Promise<Value> {
-    const needed = this.gates.neededBy(sql, params ?? []);
-    if (needed.length === 0) return read();
-    const leaving: (() => void)[] = [];
-    const call = new GatedCall(this.gates);
-    try {
-      for (const { gate, slots } of needed) {
-        gate.require();
-        leaving.push(await slots.read.enter(this.deadlineMs));
-      }
-      return await call.waitFor(sql, params, read);
-    } finally {
-      for (const leave of leaving) leave();
-    }
   }
 
   async #admitted<Value>(kind: CallKind, entityId: string | undefined, run: () => Promise<Value>): Promise<Value> {

@@ -7,8 +7,8 @@ export type Route =
   | 'every worker'
   /** For a statement that asks shards by name, and leaves those of silent workers out. */
   | 'workers that respond'
-  /** The position of the parameter that names the entity. */
-  | { readonly entityIn: number };
+  /** The positions of the parameters that name an entity: more than one in an insertion of several rows. */
+  | { readonly entitiesIn: readonly number[] };
 
 /** The store has a few hundred texts, some of them for several numbers of rows. */
 const MAX_TEXTS = 4_000;
@@ -28,23 +28,25 @@ const NAMED = /\bentity_id (?:= |in \()(?:cast\()?\$(\d+)/;
 const CHANGED = /\b(?:update|delete from|insert into)\s+([a-z_]+)/g;
 const LOCKS = /\bfor (?:no key )?update\b/;
 const INSERTED = /\binsert into [a-z_]+\s*\(([^)]*)\)\s*values\s*\((.*)/s;
+const PARAMETER = /^\s*(?:cast\()?\$(\d+)/;
 const OF_SHARDS = /\b(?:run_command_on|master_run_on_worker)/;
 
 function read(sql: string): Route {
   if (OF_SHARDS.test(sql)) return 'workers that respond';
   const used = [...sql.matchAll(TABLES)].map(([, table = '']) => DISTRIBUTIONS[table]);
   if (used.includes('by entity')) {
-    const parameter = NAMED.exec(sql)?.[1] ?? insertedEntity(sql);
-    return parameter === null ? 'every worker' : { entityIn: Number(parameter) - 1 };
+    const named = NAMED.exec(sql)?.[1];
+    const entities = named === undefined ? insertedEntities(sql) : [named];
+    return entities.length === 0 ? 'every worker' : { entitiesIn: entities.map((one) => Number(one) - 1) };
   }
   const changed = [...sql.matchAll(CHANGED)].map(([, table = '']) => DISTRIBUTIONS[table]);
   const isLocking = LOCKS.test(sql) && used.includes('reference');
   return isLocking || changed.includes('reference') ? 'every worker' : 'no worker';
 }
 
-/** All rows of an insertion are for one entity. */
-function insertedEntity(sql: string): string | null {
+/** Statistics have rows of several entities in one insertion. */
+function insertedEntities(sql: string): string[] {
   const [, columns = '', values = ''] = INSERTED.exec(sql) ?? [];
   const position = columns.split(',').findIndex((column) => column.trim() === 'entity_id');
-  return /^\s*(?:cast\()?\$(\d+)/.exec(values.split(',')[position] ?? '')?.[1] ?? null;
+  return values.split(/\),\s*\(/).flatMap((row) => PARAMETER.exec(row.split(',')[position] ?? '')?.[1] ?? []);
 }

@@ -68,8 +68,8 @@ export class WorkerGates {
     if (route === 'workers that respond') {
       return [...this.#workers.values()].filter(({ gate }) => gate.state !== 'silent');
     }
-    const worker = this.ofEntity(params[route.entityIn]);
-    return worker === null ? [] : [worker];
+    const entities = new Set(route.entitiesIn.map((position) => params[position]));
+    return [...new Set([...entities].flatMap((entity) => this.ofEntity(entity) ?? []))];
   }
 
   check(): void {

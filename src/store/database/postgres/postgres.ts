@@ -22,7 +22,7 @@ import {
   type ServerSettings,
   takesSettings,
 } from './pooler.ts';
-import { connect, type PostgresTarget, Session, statement } from './session.ts';
+import { connect, type PostgresTarget, readAlone, Session, statement } from './session.ts';
 
 /**
  * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers that
@@ -68,7 +68,7 @@ export async function openPostgres(target: PostgresTarget): Promise<Database> {
 }
 
 /** The slots of one worker leave connections for the entities of the others. */
-async function gated(db: Database, target: PostgresTarget): Promise<Database> {
+async function gated(db: PostgresDatabase, target: PostgresTarget): Promise<Database> {
   const { pool = DEFAULT_POOL } = target;
   const slotsOf = (share: number) => Math.max(1, Math.floor(pool * share * OF_ONE_WORKER));
   const slots = { transaction: slotsOf(TRANSACTIONS), snapshot: slotsOf(SNAPSHOTS), read: slotsOf(SNAPSHOTS) };
@@ -121,6 +121,11 @@ class PostgresDatabase implements Database {
     } finally {
       this.#reading--;
     }
+  }
+
+  /** As `all`, for a server that would not cancel the statement in time. */
+  readAlone<Row>(sql: string, params: readonly SqlValue[], signal: AbortSignal): Promise<Row[]> {
+    return this.#read((client) => readAlone<Row>(client, sql, params, signal));
   }
 
   async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {

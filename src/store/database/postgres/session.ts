@@ -174,6 +174,27 @@ export async function statement<Row>(client: SQL, sql: string, params: readonly 
   return Array.from<Row>(await rows);
 }
 
+/** A read on a connection that no other call shares until its end, so that it can be given up by itself. */
+export async function readAlone<Row>(
+  client: SQL,
+  sql: string,
+  params: readonly SqlValue[],
+  signal: AbortSignal,
+): Promise<Row[]> {
+  const connection = await client.reserve();
+  let isOver = false;
+  signal.addEventListener('abort', () => {
+    if (!isOver) void connection.close({ timeout: 0 }).catch(() => undefined);
+  });
+  try {
+    signal.throwIfAborted();
+    return await statement<Row>(connection, sql, params);
+  } finally {
+    isOver = true;
+    connection.release();
+  }
+}
+
 /** Bun would send a text without parameters as possibly several statements, which the server plans each time. */
 function prepared(client: SQL, sql: string) {
   const strings = Object.defineProperty([sql], 'raw', { value: [sql] });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { GatedDatabase } from '../../../../src/store/database/citus/gated-database.ts';
+import { type Abandonable, GatedDatabase } from '../../../../src/store/database/citus/gated-database.ts';
 import { hashOfUuid } from '../../../../src/store/database/citus/shard-map.ts';
 import { LATE_MS, PROBE_EVERY_MS } from '../../../../src/store/database/citus/worker-gate.ts';
 import { WorkerGates } from '../../../../src/store/database/citus/worker-gates.ts';
@@ -53,11 +53,14 @@ async function hangingStore() {
   const inner = {
     dialect: { isDistributed: true, uuid: 'uuid', bindUuid: (hex: string) => hex },
     all: run,
-    get: run,
+    readAlone: (sql: string, params: readonly SqlValue[], signal: AbortSignal) => {
+      signal.addEventListener('abort', () => state.abandoned++);
+      return run(sql, params);
+    },
     snapshot: (work: (queries: Queries) => Promise<unknown>, _: string, signal: AbortSignal) => within(work, signal),
     transaction: (work: (queries: Queries) => Promise<unknown>, { signal }: CallOptions) => within(work, signal),
     close: async () => undefined,
-  } as unknown as Database;
+  } as unknown as Abandonable;
   const gates = await WorkerGates.open({
     reads: { all: <Row>() => Promise.resolve(SHARDS as Row[]) },
     probe: async (worker) => worker !== HANGING || !state.isHanging,
@@ -83,7 +86,7 @@ test('a worker that hangs fails its calls, gives their connections up, and refus
   const failed = failing.map(rejection);
   await pass(LATE_MS);
   for (const error of failed) expect(await error).toBeInstanceOf(SilentWorkerError);
-  expect(state.abandoned).toBe(2);
+  expect(state.abandoned).toBe(3);
   expect(gates.silent()).toEqual([HANGING]);
   expect(db.dialect.hasWorker()).toBe(true);
 

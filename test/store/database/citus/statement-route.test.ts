@@ -15,11 +15,11 @@ test.each([
 });
 
 test.each([
-  ['select id from queue where entity_id = $1 and webhook_no = $2', 0],
-  ['delete from queue where lease_ms < $1 and queue.entity_id = cast($2 as uuid)', 1],
-  ['select id from webhooks w join queue q on q.webhook_no = w.created_seq where q.entity_id in ($3)', 2],
-  ['insert into events (entity_id, no, body) values ($1, $2, $3), ($4, $5, $6)', 0],
-  ['insert into events (no, entity_id) values ($1, cast($2 as uuid)), ($3, cast($4 as uuid))', 1],
-])('%s names its entity in the parameter with the index %i', (sql, entityIn) => {
-  expect(routeOf(sql)).toEqual({ entityIn });
+  ['select id from queue where entity_id = $1 and webhook_no = $2', [0]],
+  ['delete from queue where lease_ms < $1 and queue.entity_id = cast($2 as uuid)', [1]],
+  ['select id from webhooks w join queue q on q.webhook_no = w.created_seq where q.entity_id in ($3)', [2]],
+  ['insert into events (entity_id, no, body) values ($1, $2, $3), ($4, $5, $6)', [0, 3]],
+  ['insert into events (no, entity_id) values ($1, cast($2 as uuid)), ($3, cast($4 as uuid))', [1, 3]],
+])('%s names its entities in the parameters with the indexes %p', (sql, entitiesIn) => {
+  expect(routeOf(sql)).toEqual({ entitiesIn });
 });
