@@ -39,6 +39,8 @@ const SETTINGS = [
     'citus.shard_count=8',
     'citus.enable_statistics_collection=off',
     'max_prepared_transactions=300',
+    // Citus has one for each database, and the tests have many.
+    'max_worker_processes=64',
   ],
 ];
 
