@@ -39,7 +39,7 @@ export async function traceLost(poll: EvmPoll, leader: Node): Promise<void> {
 
 /**
  * Whether the blocks above the reorg take more than one poll, and more calls than the receipts. A failure of the node begins the
- * pass again, and the network grows all the time: a long pass may never reach the tip. An operator resumes networks from old blocks.
+ * pass again, and the network grows during each poll: a long pass may never reach the tip. An operator resumes networks from old blocks.
  */
 function isPassLong({ follow, state }: EvmPoll, facts: number): boolean {
   const { reorgBase } = follow.memory;
