@@ -19,7 +19,7 @@ export class ChainMetrics {
   readonly #health = new Map<number, NetworkHealth>();
 
   constructor(registry: Registry) {
-    this.#polls = registry.counters('paybell_chain_polls_total', 'Looks at a network, by outcome.', [
+    this.#polls = registry.counters('paybell_chain_polls_total', 'Polls of a network, by outcome.', [
       'network',
       'outcome',
     ]);
@@ -35,12 +35,12 @@ export class ChainMetrics {
     );
     this.#reorgs = registry.counters(
       'paybell_chain_reorgs_total',
-      'Reorganisations that undid blocks which had been read, by their depth in blocks.',
+      'Reorgs that replaced blocks already read, by their depth in blocks.',
       ['network', 'depth'],
     );
     this.#omissions = registry.counters(
       'paybell_chain_omissions_total',
-      'Logs that a node left out of a response although their block stands.',
+      'Logs that a node left out of a response, although the network did not replace their block.',
       ['network'],
     );
     this.#skipped = registry.counters(
@@ -59,7 +59,7 @@ export class ChainMetrics {
     );
     registry.readLabelled(
       'paybell_chain_halted',
-      'Whether a network was reorganised below finality and waits for an operator.',
+      '1 while a network is halted: it replaced final blocks, and waits for the operator.',
       ['network'],
       byNetwork(this.#halted),
     );
@@ -83,17 +83,17 @@ export class ChainMetrics {
     );
     gauge(
       'paybell_chain_witnesses',
-      'Nodes that keep up and say what is final.',
+      'Nodes that keep up and report the final block.',
       ({ nodes }) => nodes.filter(({ state }) => state === 'ok').length,
     );
     gauge(
       'paybell_chain_disputed_payments',
-      'Payments below finality on which nodes are tied, up to 100.',
+      'Payments that are not final yet and on which nodes are tied, up to 100.',
       ({ disputed }) => disputed,
     );
     registry.readLabelled(
       'paybell_chain_node_behind_blocks',
-      'Blocks from the head of a node to the highest head of that moment.',
+      'Blocks from the head of a node to the highest head at that moment.',
       ['node'],
       () =>
         [...this.#health.values()].flatMap(({ nodes }) =>

@@ -72,7 +72,7 @@ function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics, f
       (url, index) =>
         new Node({
           name: `${networkId}#${index + 1}`,
-          // The order in the setting may change, and a node must not vote twice because of it.
+          // Identifies a node by its URL, so that no node votes twice after the order in the setting changes.
           id: Bun.SHA256.hash(url, 'hex').slice(0, 8),
           identity: family.identity(networkId),
           dialect: family.dialect,
@@ -132,7 +132,7 @@ export type FollowerOptions = {
 /** Follows one network in the background. */
 export type NetworkFollower = { readonly start: () => void; readonly stop: () => Promise<void> };
 
-/** A follower for each network that the settings name. Which instance follows it is decided in the store. */
+/** A follower for each network of the settings. Leases in the database decide which instance follows a network. */
 export async function createFollowers(options: FollowerOptions): Promise<NetworkFollower[]> {
   const { chain, config, log, db, acceptQueue, usage, onTask } = options;
   const { networks, metrics } = chain;
@@ -156,7 +156,7 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
   for (const { networkId, urls } of config.CHAIN_RPC) {
     if (isMadeUp({ urls })) log.warn({ networkId }, 'practice mode: all payments are made up');
     else if (urls.length === 1)
-      log.warn({ networkId }, 'the network has one node: what it invents or leaves out stays unnoticed');
+      log.warn({ networkId }, 'with only one node, Paybell cannot notice wrong or missing payments');
   }
   return networks.ids.map((networkId) => {
     const family = familyIn(chain.families, networkId);
@@ -190,17 +190,17 @@ export function followNetwork(options: FollowedNetwork): NetworkFollower {
   const { finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs } = options;
   const publisher: FactEventPublisher = new FactEventPublisher(
     () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => publisher.wakeSoon() }),
-    (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
+    (error) => log.warn({ err: error, networkId }, 'Paybell could not accept events of a network, and tries again'),
   );
   const follower = new Follower({
     store: new WakingStore(store, publisher),
     ...{ nodes, reader, networkId, finalityDepth, graceBlocks, stepChanges, leastDepth, quorum, pollMs },
     onPoll: (result) => {
       onPoll?.(result);
-      if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');
+      if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'a reorg replaced blocks');
       if (result.paused > 0) log.warn({ networkId, sources: result.paused }, 'sources with too many logs were paused');
     },
-    onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
+    onError: (error) => log.warn({ err: error, networkId }, 'Paybell could not follow a network, and tries again'),
   });
   return leased({ follower, publisher, store, networkId, log });
 }
@@ -213,7 +213,7 @@ type Leased = {
   readonly log: Logger;
 };
 
-/** Keeps the lease of a network while its follower runs, and gives it back at the end. */
+/** Keeps the lease of a network while its follower runs, and releases it at the end. */
 function leased({ follower, publisher, store, networkId, log }: Leased): NetworkFollower {
   let timer: Timer | undefined;
   const renew = () => {
@@ -242,7 +242,7 @@ async function isFull(usage: EntityUsage, entityId: string): Promise<boolean> {
   }
 }
 
-/** Wakes the publisher after each step that is written. It also publishes the events that another instance left behind. */
+/** Wakes the publisher after each stored step. It then also publishes events that another instance left behind. */
 class WakingStore implements FollowerStore {
   constructor(
     private readonly store: NetworkStore,

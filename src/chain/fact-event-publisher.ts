@@ -11,12 +11,12 @@ export class FactEventPublisher {
   #soon: Timer | null = null;
 
   constructor(
-    /** Accepts some events and returns how many; 0 if none is left for now. */
+    /** Accepts some events and returns their number; 0 if none is left for now. */
     private readonly accept: () => Promise<number>,
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** There may be an event to publish. */
+  /** Call this if there may be an event to publish. */
   wake(): void {
     this.#isWoken = true;
     this.#publishing ??= this.#publish().finally(() => {
@@ -24,7 +24,10 @@ export class FactEventPublisher {
     });
   }
 
-  /** A held event waits for a task, which usually takes a few milliseconds; the next poll may be seconds away. */
+  /**
+   * Wakes after `SOON_MS`. An event that waits for a task usually waits a few milliseconds, but the next poll may be
+   * seconds away.
+   */
   wakeSoon(): void {
     if (this.#isStopped) return;
     this.#soon ??= setTimeout(() => {
@@ -47,7 +50,7 @@ export class FactEventPublisher {
         while (!this.#isStopped && (await this.accept()) > 0);
       }
     } catch (error) {
-      // The next poll wakes it again.
+      // The next poll wakes the publisher again.
       this.onError(error);
     }
   }

@@ -12,13 +12,13 @@ import type { Identity } from './rpc/node.ts';
 export type Family = {
   readonly identity: (networkId: number) => Identity;
   readonly dialect: Dialect;
-  /** A node in this process that makes its network up. */
+  /** A node in this process that simulates a practice network. */
   readonly practiceExchange: (networkId: number) => Exchange;
   /** The least time from one poll to the next, if the operator sets none; null for none. */
   readonly pollMs: number | null;
   /** A reader for one follower. */
   readonly newReader: (parts: ReaderParts) => ChainReader;
-  /** Answers the API about sources; absent for networks whose contracts write logs. */
+  /** Answers the API's questions about sources; absent for networks whose contracts write logs. */
   readonly newTools?: (parts: ToolParts) => FamilyTools;
 };
 
@@ -36,13 +36,13 @@ export type FamilyTools = {
 export type ToolParts = {
   /** Sends a call to the first node of a network that takes it. */
   readonly call: (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
-  /** Whether the network is made up, and pays only accounts that it is asked for. */
+  /** Whether this is a practice network, which pays only the accounts that calls name. */
   readonly isPractice?: boolean;
 };
 
 export type ReaderParts = {
-  /** Makes payments of logs, which only EVM networks and Tron have. */
+  /** Turns logs into payments. Only EVM networks and Tron have logs. */
   readonly decoder: Decoder;
-  /** Whether the network is made up, and pays only addresses that it is asked for. */
+  /** Whether this is a practice network, which pays only the addresses that calls name. */
   readonly isPractice?: boolean;
 };

@@ -19,8 +19,8 @@ import { RpcFailure } from '../rpc/failures.ts';
 import { type AuditedNode, CallsUsedError } from './audited-node.ts';
 
 /**
- * Compares the store with a node, over the blocks of one day that Paybell calls final. It reads the logs again with the
- * sources that are followed now, and writes nothing.
+ * Compares the store with a node, over the blocks of one day that Paybell calls final. The audit reads the logs again
+ * with the sources that are followed now, and writes nothing.
  *
  * | difference     | the node                        | the store                                                |
  * |----------------|---------------------------------|----------------------------------------------------------|
@@ -50,7 +50,7 @@ export type AuditedSide = {
 };
 
 export type DayAudit = {
-  /** The blocks that were compared; null if the day has none that is final. */
+  /** The blocks that were compared; null if the day has no final block. */
   readonly blocks: { readonly from: number; readonly to: number } | null;
   /** Whether every block of the day was compared, and if not, why. */
   readonly state: 'complete' | 'not_final_yet' | 'calls_used';
@@ -153,7 +153,7 @@ async function compareRange(
     else found.differences.push(difference);
   }
   for (const fact of stored.values()) {
-    // Only a followed source reads its logs again: the facts of a paused or deleted one are not compared.
+    // Skips the facts of paused and deleted sources, because the audit does not read their logs.
     if ((fact.state !== 'seen' && fact.state !== 'final') || sourceOf(fact) === undefined) continue;
     if (await isInReceipt(options, fact)) found.equal++;
     else
@@ -161,13 +161,16 @@ async function compareRange(
   }
 }
 
-/** Whether the backfill of the source has still to read the block. */
+/** Whether the backfill of the source still has to read the block. */
 function isUnread({ nextBlock, lastBlock }: FollowedSource, block: number): boolean {
   if (nextBlock === null) return true;
   return block >= nextBlock && (lastBlock === null || block <= lastBlock);
 }
 
-/** A definition that was changed since may no longer take the log. Its receipt still has it. */
+/**
+ * Whether the receipt still has the log of the fact. If the source's definition has changed, it may no longer take this
+ * log.
+ */
 async function isInReceipt({ node, decoder, networkId }: AuditOptions, fact: AuditedFact): Promise<boolean> {
   const { contract, transactionHash } = fact;
   const calls = transactionCalls([{ transactionHash, isCoin: contract === NATIVE_TOKEN }]);

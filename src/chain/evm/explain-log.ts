@@ -5,7 +5,7 @@ import { type CompiledSource, compileSource } from './decode/definition/compile-
 import { LogReader, type LogValues } from './decode/log-values.ts';
 import type { Log } from './rpc/types.ts';
 
-/** Says in a sentence why a definition makes nothing of a log, for people who set up a source. */
+/** Explains in one sentence why a definition takes nothing from a log, for people who set up a source. */
 export async function logExplainer(definition: SourceDefinition): Promise<(log: Log) => string> {
   const library = await loadAbiLibrary();
   const compiled = compileSource(definition, library);
@@ -17,7 +17,7 @@ export async function logExplainer(definition: SourceDefinition): Promise<(log: 
 
 function explain(log: Log, source: CompiledSource, reader: LogReader, addresses: LogAddresses): string {
   const { event, contract, conditions } = source;
-  if (log.address !== contract) return 'It is of another contract.';
+  if (log.address !== contract) return 'The log is of another contract.';
   if (log.topics[0] !== event.topic) return `It is of another event than ${event.name}.`;
   const values = reader.read(log);
   if (values === null) {
@@ -29,11 +29,12 @@ function explain(log: Log, source: CompiledSource, reader: LogReader, addresses:
   );
   const wrongValue = conditions.values.find(({ index, allowed }) => !allowed.has(values[index]));
   const name = indexed[wrongTopic]?.name ?? wrongValue?.name;
-  if (name !== undefined) return `Its ${name} is ${shown(source, name, values, addresses)}, which where does not take.`;
+  if (name !== undefined)
+    return `Its ${name} is ${shown(source, name, values, addresses)}, and \`where\` does not list this value.`;
   if (source.kind === null) {
-    return 'It changes the rate of a flow that was open before, or no node has the state that would show that it was not.';
+    return 'It changes the rate of an open flow, or no node has the earlier state that would show whether the flow was open.';
   }
-  return 'Nothing was made of it.';
+  return 'The source takes nothing from it.';
 }
 
 const MAX_SHOWN = 80;

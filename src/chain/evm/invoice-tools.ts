@@ -16,7 +16,7 @@ import { parseDecimals } from './decode/parse-decimals.ts';
 import { DECIMALS, TokenDecimals, type TokenStore } from './decode/token-decimals.ts';
 import { readAmount, readQuantity } from './rpc/values.ts';
 
-/** Asks a network for its part in invoices: the decimals of tokens, checksums, the newest block and balances. */
+/** Asks a network about invoices: the decimals of tokens, the newest block and balances. Also checks addresses. */
 
 export type InvoiceToolsOptions = {
   readonly call: RpcCall;
@@ -26,13 +26,13 @@ export type InvoiceToolsOptions = {
 };
 
 export type PreparedInvoices = {
-  /** For each invoice, what it becomes or what is wrong with it. */
+  /** For each invoice, the prepared invoice or the problem with it. */
   readonly results: readonly (PreparedInvoice | Problem)[];
-  /** How the logs of each token are read, by its address in lower case. */
+  /** How to read the logs of each token, by the token's address in lower case. */
   readonly readings: ReadonlyMap<string, TokenReading>;
 };
 
-/** Limit on the new tokens of a batch. Each costs a call or two. */
+/** Limit on the new tokens of a batch. Each new token needs one or two calls. */
 const MAX_UNKNOWN_TOKENS = 20;
 /** The selector of `balanceOf(address)`. */
 const BALANCE_OF = '0x70a08231';
@@ -50,7 +50,10 @@ export class InvoiceTools {
     this.#decimals = new TokenDecimals({ read: tokens.read, save }, contractCalls(call));
   }
 
-  /** Prepares invoices of one network that this server follows. Nodes are asked within `asking`, and only for tokens that are new. */
+  /**
+   * Prepares invoices of one network that this server follows. Asks nodes only about new tokens, and only inside
+   * `asking`.
+   */
   async prepare(
     networkId: number,
     invoices: readonly NewInvoice[],
@@ -84,7 +87,7 @@ export class InvoiceTools {
     );
   }
 
-  /** The balance of an address now, in the smallest unit; null if the node does not say. */
+  /** The balance of an address now, in the smallest unit; null if the node returns no balance. */
   async readBalance(networkId: number, token: string, address: string): Promise<bigint | null> {
     if (token === NATIVE_TOKEN) {
       const params = [address, 'latest'];
@@ -110,13 +113,16 @@ export class InvoiceTools {
     return known;
   }
 
-  /** Asks a token that has not stated its decimals before. A node that fails is not a token without decimals. */
+  /**
+   * Asks a token that has not stated its decimals before. Throws if no node can answer, because the token may still
+   * have decimals.
+   */
   async #ask(networkId: number, token: string): Promise<Known> {
     const call = contractCalls(this.options.call);
     const outcome = await call(networkId, { to: token, data: DECIMALS, block: 'latest' });
     if ('data' in outcome) return parseDecimals(outcome.data) ?? 'unknown';
     if (outcome.failed === 'reverted') return 'unknown';
-    const detail = `No node of network ${networkId} says how many decimals ${token} has at the moment. Try again.`;
+    const detail = `No node of network ${networkId} can say at the moment how many decimals ${token} has. Try again.`;
     throw new Problem('network_unavailable', detail, { headers: { 'retry-after': '5' } });
   }
 }
@@ -178,7 +184,7 @@ function prepareOne(
   };
 }
 
-/** Transfers of the token to the addresses of a book. */
+/** How to read the transfers of a token to the addresses of an address book. */
 function readingOf(networkId: number, token: string, library: AbiLibrary): TokenReading {
   const definition: SourceDefinition = {
     ...{

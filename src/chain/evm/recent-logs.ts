@@ -2,7 +2,7 @@ import { type Dialect, ETHEREUM_DIALECT } from '../rpc/dialect.ts';
 import { isRateLimit, RpcFailure } from '../rpc/failures.ts';
 import type { Log, LogFilter } from './rpc/types.ts';
 
-/** Requests for logs that one preview makes. The followers of networks need most of what a node allows. */
+/** Limit on the requests for logs of one preview. The followers of networks need most of a node's rate. */
 const MAX_CALLS = 4;
 const FIRST_BLOCKS = 1_000;
 const MOST_BLOCKS = 9_000;
@@ -18,8 +18,8 @@ export type RecentLogs = {
 };
 
 /**
- * Reads logs backwards from the head until there are enough. Ranges grow as long as the node takes them, and shrink once it
- * refuses one. Returns null if the node refuses every range, and throws if no node responds to the first one that it takes.
+ * Reads logs backwards from the head until there are enough. Ranges grow while the node accepts them, and shrink once
+ * it refuses one. Returns null if the node refuses every range. Throws if the node fails before any range was read.
  */
 export async function readRecentLogs(
   read: (filter: LogFilter) => Promise<Log[]>,
@@ -42,7 +42,7 @@ export async function readRecentLogs(
       if (mayGrow) blocks = Math.min(blocks * GROWTH, MOST_BLOCKS);
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
-      // Some payments are better than none, if the node fails later.
+      // If the node fails later, returns the logs so far: some payments are better than none.
       const isTooMuch = isRefusal(error) && !isRateLimit(error, rateLimitCodes);
       if (!isTooMuch && lowest <= head) break;
       if (!isTooMuch) throw error;

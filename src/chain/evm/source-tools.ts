@@ -35,21 +35,21 @@ export type SourceToolsOptions = {
   readonly call: RpcCall;
   readonly dialectOf?: (networkId: number) => Dialect;
   readonly readTokens: TokenStore['read'];
-  /** Absent if what tokens state is not kept. */
+  /** Absent if the decimals and symbols of tokens are not stored. */
   readonly saveTokens?: TokenStore['save'];
   readonly findEntries?: DecoderOptions['findEntries'];
 };
 
 const RETRY_AFTER_S = 5;
-/** Earlier blocks that a source of the coin may ask for. */
+/** How many blocks before the head a source of the coin may start. */
 const MAX_COIN_HISTORY = 10_000;
 /**
- * Limit on the logs that a preview decodes. It exceeds the events shown, because conditions that no topic expresses leave
- * logs out.
+ * Limit on the logs that a preview decodes. It is larger than the number of events shown, because conditions on values
+ * that are not topics drop some logs.
  */
 const MOST_DECODED = 10 * MAX_RECENT_EVENTS;
 
-/** Checks and tries sources of a network for the API. Each error is a problem that says how to fix it. */
+/** Checks and previews the sources of a network for the API. Each error is a problem whose text says how to fix it. */
 export class SourceTools {
   readonly #invoices: InvoiceTools;
 
@@ -64,7 +64,7 @@ export class SourceTools {
     return this.#invoices;
   }
 
-  /** Checks a definition against the network, and says where the network stands. */
+  /** Checks a definition against the network, and returns the network's head with it. */
   async prepareSource(definition: SourceDefinition): Promise<PreparedSource> {
     const { networkId, fromBlock } = definition;
     this.#requireFollowed(networkId);
@@ -103,7 +103,7 @@ export class SourceTools {
     });
   }
 
-  /** Shows the events that a definition, or the given sources, would make of a transaction. Stores nothing. */
+  /** Shows the events that a definition, or the given sources, would make from a transaction. Stores nothing. */
   async preview(
     networkId: number,
     wanted: SourceDefinition | readonly FollowedSource[],
@@ -138,14 +138,14 @@ export class SourceTools {
     };
   }
 
-  /** The newest events that a definition would have led to, in the blocks that nodes give in a few calls. Nothing is stored. */
+  /** The newest events that a definition would have made, in the blocks that a few calls can read. Stores nothing. */
   async previewRecent(wanted: SourceDefinition): Promise<SourceRecentEvents> {
     const { networkId } = wanted;
     this.#requireFollowed(networkId);
     const compiled = await compile(wanted);
     const { source } = compiled;
     if (isCoinSource(source)) {
-      const message = 'cannot be native: nodes do not list transfers of the coin, so that Paybell cannot look back';
+      const message = 'cannot be native: nodes do not list transfers of the coin, so Paybell cannot look back';
       throw invalidRequest([{ in: 'body', name: 'preset', message }]);
     }
     const head = await this.#ask(networkId, 'eth_blockNumber', [], readQuantity);
@@ -173,7 +173,7 @@ export class SourceTools {
 
   #decode(networkId: number, logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]> {
     const { call, readTokens, findEntries } = this.options;
-    // A separate decoder, which stores nothing about tokens.
+    // Uses a separate decoder, so that a preview stores nothing about tokens.
     const decoder = new LogDecoder({
       tokens: { read: readTokens, save: async () => undefined },
       callContract: contractCalls(call),
@@ -213,7 +213,7 @@ export class SourceTools {
     return this.#responding(networkId, async () => read(await this.options.call(networkId, method, params)));
   }
 
-  /** Nothing that a node says about itself is passed on: it may hold its URL. */
+  /** Passes on no text of a node, because the text may contain the node's URL. */
   async #responding<Value>(networkId: number, work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
@@ -244,8 +244,8 @@ function recentEventOf(fact: FoundFact): SourceRecentEvents['events'][number] {
 }
 
 /**
- * Keeps at least `MOST_DECODED` of the newest logs, so that decoding is bounded. It keeps whole blocks, so that `fromBlock`
- * stays true.
+ * Keeps about `MOST_DECODED` of the newest logs, to bound the decoding. Keeps whole blocks, so that `fromBlock` stays
+ * correct.
  */
 function newest({ logs, fromBlock }: RecentLogs): RecentLogs {
   const cut = logs.at(-MOST_DECODED);
@@ -265,7 +265,10 @@ function readReceipt(result: unknown): Receipt | null {
   return { blockNumber: readQuantity(blockNumber), isSuccess: status !== '0x0', logs: readLogs(logs) };
 }
 
-/** Takes logs of any block. The hash stands for the id, so that no two definitions are taken for the same source. */
+/**
+ * A source that takes logs of any block. Its id is the hash of the definition, so that different definitions have
+ * different ids.
+ */
 function asSource({ definition, source }: CompiledDefinition): FollowedSource {
   return {
     entityId: '',

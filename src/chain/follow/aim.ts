@@ -1,6 +1,6 @@
 /**
- * Aims polls at the moment at which the next block is expected. The aim is an offset from the timestamp of a block, by the
- * clock of this machine. It contains the time that a block takes to reach the node, and the difference of the two clocks.
+ * Aims polls at the moment at which the next block is expected. The offset is the time from a block's timestamp to the
+ * moment at which the node has the block, by this machine's clock. It includes the difference between the two clocks.
  *
  * | after         | the next poll                                                                                   |
  * |---------------|-------------------------------------------------------------------------------------------------|
@@ -16,10 +16,12 @@ const RISE = 0.05;
 const SEARCH_SHARE = 1 / 8;
 const MISS_SHARE = 1 / 4;
 const FIRST_MISS_MS = 250;
-/** The time from one poll to the next on networks with several blocks in this time, unless the operator sets another one. */
+/**
+ * The time from one poll to the next on networks with several blocks per second, unless the operator sets another time.
+ */
 const USUAL_MS = 1_000;
 const MOST_MS = 12_000;
-/** A block that is this late, in block times, may not come soon: a local network makes blocks on demand. */
+/** Block times after which a late block may not come soon. A local network makes blocks only on demand. */
 const LATE_BLOCKS = 3;
 
 export type Sight = {
@@ -62,7 +64,7 @@ export class Aim {
     if (this.#offsetMs === null && !wasMissed) return search(blockTimeMs);
     this.#offsetMs = Math.min(this.#offsetMs ?? delayMs, delayMs) - FALL * blockTimeMs;
     const aimMs = timestampMs + blockTimeMs + this.#offsetMs - dateMs;
-    // A timestamp that is far off, as after a long pause, must not keep the next poll away.
+    // A wrong timestamp, as after a long pause, must not delay the next poll.
     return Math.min(Math.max(aimMs, this.#usualMs / 2), blockTimeMs, MOST_MS);
   }
 

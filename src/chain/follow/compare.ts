@@ -1,7 +1,7 @@
 import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../../domain/chain/facts.ts';
 
 /**
- * Compares the blocks that were read with the stored facts.
+ * Compares the facts in the blocks that were read with the stored facts.
  *
  * | the store has it | the blocks have it | the change                                                              |
  * |------------------|--------------------|-------------------------------------------------------------------------|
@@ -10,27 +10,27 @@ import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../..
  * | retracted        | yes                | `again`, unless most nodes deny that this block has it                  |
  * | seen             | no                 | `lost` if its block is gone; otherwise the node left it out, and it stands |
  *
- * Nothing at or below finality changes, with one exception. The source of a payment may have been paused while another source
- * stored the payment without an event. When the first source reads the block, its fact replaces that one.
+ * Nothing at or below finality changes, with one exception. The source of a payment may have been paused while another
+ * source stored the payment without an event. When the first source reads the block, its fact replaces that one.
  */
 export type Comparison = {
   readonly found: readonly FoundFact[];
-  /** Every fact in the blocks that were read, seen and final ones. */
+  /** All stored facts in the blocks that were read, both seen and final. */
   readonly stored: readonly StoredFact[];
-  /** Facts in any state and in any block, among them those that were found. */
+  /** Stored facts in any state and in any block, at least those with the ids of `found`. */
   readonly known: readonly StoredFact[];
   readonly isGone: (position: Position) => boolean;
   readonly head: number;
   readonly final: number | null;
-  /** Whether logs of this fact were asked for. */
+  /** Whether the reading asked for the logs of this fact. */
   readonly isFollowed: (fact: StoredFact) => boolean;
-  /** Whether its source has still to read the block. */
+  /** Whether the fact's source still has to read the block. */
   readonly isUnread?: (fact: FoundFact) => boolean;
 };
 
 export type Differences = {
   readonly changes: readonly FactChange[];
-  /** Facts that stand although the node left them out. */
+  /** Facts that the node left out although their block is still in the chain. */
   readonly omissions: number;
   /** The oldest replaced block; null if no block was replaced. */
   readonly replacedFrom: number | null;
@@ -65,7 +65,7 @@ export function compareFacts(comparison: Comparison): Differences {
   return { changes: inOrder(changes), omissions, replacedFrom: replaced.length === 0 ? null : lowest(replaced) };
 }
 
-/** The fact is of another source, which makes no event of it. */
+/** Whether the stored fact is of another source and has no event, so that the found fact replaces it. */
 function isKeptSilent(before: StoredFact | undefined, { sourceId, isSilent, position }: FoundFact): boolean {
   if (before?.isSilent !== true || isSilent || before.sourceId === sourceId) return false;
   const stands = before.state === 'seen' || before.state === 'final';
@@ -77,7 +77,9 @@ function isFixed({ state, position }: StoredFact, { final }: Comparison): boolea
   return state === 'seen' || state === 'final';
 }
 
-/** Most nodes have denied that this block has the fact, and one of them shows it again. */
+/**
+ * Whether most nodes have denied that this block has the fact. That a node shows the fact again does not change this.
+ */
 function isDenied({ state, position, votes }: StoredFact, found: FoundFact): boolean {
   return (
     state === 'retracted' && position?.blockHash === found.position.blockHash && votes.no.length > votes.yes.length
@@ -102,10 +104,10 @@ function changesOf(fact: FoundFact, before: StoredFact | undefined, head: number
   const moved: FactChange = { change: 'moved', entityId, factId, position };
   if (before.state === 'lost' || before.position === null) return [moved];
   if (before.position.blockHash === position.blockHash) {
-    // If a transaction has equal logs and a node leaves out the first one, the second one is taken for it.
+    // A transaction may have equal logs. If a node left out the first one, the second one was stored in its place.
     return position.logIndex < before.position.logIndex && before.state === 'seen' ? [moved] : [];
   }
-  // Above finality only after an operator has resumed a network from an older block.
+  // A final fact is above finality only after the operator has resumed a network from an older block.
   return before.state === 'final' ? [lostFrom(before, head), moved] : [moved];
 }
 
@@ -117,7 +119,7 @@ export function keyOf({ entityId, factId }: FactKey): string {
   return `${entityId} ${factId}`;
 }
 
-/** Where a change takes place; null for one that takes a fact away. */
+/** The position of a change; null for a change that takes a fact away. */
 export function positionOf(change: FactChange): Position | null {
   if (change.change === 'seen') return change.fact.position;
   return 'position' in change ? change.position : null;

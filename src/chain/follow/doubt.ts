@@ -1,7 +1,7 @@
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 
-/** Two responses of one poll that cannot both be true: a reorg in between, or two nodes behind one URL. */
+/** Two responses of one poll contradict each other: a reorg came in between, or two nodes are behind one URL. */
 export class InDoubt extends Error {
   override readonly name = 'InDoubt';
 }
@@ -19,7 +19,7 @@ export async function retryInDoubt<Result>(ask: () => Promise<Result>): Promise<
   }
 }
 
-/** Notes a failure of the node, which is then left alone for a while, and returns the failure. */
+/** Notes a failure of the node and returns it. Paybell then does not ask the node for a while. */
 export function garbageFrom(node: Node): RpcFailure {
   const failure = new RpcFailure('garbage');
   node.noteFailure(failure);

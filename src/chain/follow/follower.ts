@@ -11,7 +11,7 @@ import type { ChainReader, ReadResult } from './reader.ts';
 import { noteConflict } from './witnesses/conflict.ts';
 import { Witnesses } from './witnesses/witnesses.ts';
 
-/** Limit on the attempts of a poll. Each one shrinks a range, pauses a source or moves on to the next node. */
+/** Limit on the attempts of a poll. Each attempt shrinks a range, pauses a source or changes to the next node. */
 const MAX_ATTEMPTS = 24;
 const DOUBTS_BEFORE_NEXT_NODE = 3;
 
@@ -23,7 +23,7 @@ export type FollowerOptions = FollowOptions &
     readonly clock?: Clock | undefined;
   };
 
-/** Follows one network. `poll` looks at it once and stores what it found. Polls never run at the same time. */
+/** Follows one network. `poll` reads it once and stores the changes. Polls never run at the same time. */
 export class Follower {
   private readonly follow: Follow;
   readonly #reader: ChainReader;
@@ -45,7 +45,7 @@ export class Follower {
     });
   }
 
-  /** Polls until it is stopped. */
+  /** Polls until `stop` is called. */
   start(): void {
     this.#loop.start();
   }
@@ -78,7 +78,7 @@ export class Follower {
     });
   }
 
-  /** Asks the other nodes if it is time or the leader gives a reason. Returns whether another node leads now. */
+  /** Asks the other nodes if that is due or the leader gives a reason. Returns whether another node leads now. */
   async #changeLeader(poll: Poll, { node, outcome }: Live, withTags: boolean): Promise<boolean> {
     const { nodes, witnesses } = this.follow;
     const leader = node ?? witnesses.leader();
@@ -131,7 +131,7 @@ export class Follower {
       } catch (error) {
         if (error instanceof InDoubt) return this.#doubt(node);
         if (!(error instanceof RpcFailure)) throw error;
-        // One call that failed among others has not been counted yet.
+        // If only some calls of a request failed, the node has not counted a failure yet.
         if (node.waitMs === 0) node.noteFailure(new RpcFailure(error.kind === 'too_large' ? 'garbage' : error.kind));
       }
     }
@@ -152,7 +152,7 @@ export class Follower {
     return { outcome: 'in_doubt', node: null };
   }
 
-  /** Runs work of the poll that is not the live part. If a node fails, the next poll continues the work. */
+  /** Runs a part of the poll other than the live part. If a node fails, the next poll continues the work. */
   async #runAlongside(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -206,12 +206,15 @@ type Live = { readonly outcome: PollOutcome; readonly node: Node | null };
 
 const MIN_TAGS_MS = 3_000;
 const MAX_TAGS_MS = 60_000;
-/** The time between two questions for finality while no payment waits for it. Finality then is not far behind when a payment comes. */
+/**
+ * The time between two questions for finality while no payment waits for it. Finality then lags only a little when a
+ * payment comes.
+ */
 const IDLE_TAGS_MS = 120_000;
 /** A share of the usual time to finality. */
 const TAGS_SHARE = 1 / 8;
 
-/** While polls are kept apart to save calls, every third one asks what is final. */
+/** If a setting spaces polls to save calls, every third poll asks for the final block. */
 const POLLS_PER_TAGS = 3;
 
 /** Whether to ask the nodes what is final. */

@@ -4,10 +4,11 @@ import { SourceMeter } from './source-meter.ts';
 const LONG_AGO = Number.NEGATIVE_INFINITY;
 
 /**
- * The part of a follower's memory that all families share. Nothing here has to survive: it is learned again within a few polls.
+ * The part of a follower's memory that all families share. Nothing here has to survive a restart, because a few polls
+ * learn it again.
  */
 export abstract class Memory {
-  /** The token of the last lease. Under another one, `begin` forgets what was learned of the chain. */
+  /** The token of the last lease. If the token changes, `begin` forgets what polls have learned about the chain. */
   token: number | null = null;
   polls = 0;
   /** When the other nodes were last asked for their heads, and all nodes for what they call final. */
@@ -22,10 +23,10 @@ export abstract class Memory {
   doubts = 0;
   readonly meter = new SourceMeter();
 
-  /** How many blocks one call reads; the next holder of the network begins with it. */
+  /** How many blocks one call reads. The next holder of the lease begins with this number. */
   abstract readonly rangeBlocks: number;
 
-  /** Another holder may have moved the network since. */
+  /** Forgets the chain under a new lease, because another holder may have changed the stored state. */
   begin(lease: Lease): void {
     this.polls++;
     if (this.token === lease.token) return;
@@ -39,6 +40,6 @@ export abstract class Memory {
     return false;
   }
 
-  /** Drops what was learned under an earlier lease. */
+  /** Drops everything that was learned under an earlier lease. */
   protected abstract forget(lease: Lease): void;
 }

@@ -3,7 +3,7 @@ import type { PollResult } from './poll-result.ts';
 
 export type LoopHooks = {
   readonly onPoll?: (result: PollResult) => void;
-  /** Called for failures that are not the fault of a node, such as a failure of the store. */
+  /** Called for failures that are not the fault of a node, such as a failure of the database. */
   readonly onError?: (error: unknown) => void;
   readonly nowMs?: () => number;
   /** The time of day, with which polls aim at the next block. */
@@ -18,13 +18,13 @@ type LoopOptions = LoopHooks & {
   readonly nodesWaitMs: () => number;
   /** The least time from one poll to the next; null for none. */
   readonly pollMs?: number | null | undefined;
-  /** Whether the next poll follows at once while blocks are unread; true unless given. */
+  /** Whether the next poll starts at once while blocks are unread; true by default. */
   readonly catchesUp?: boolean;
 };
 
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 12_000;
-/** The wait until the block time is learned. */
+/** The time between polls until the block time is known. */
 const FIRST_WAIT_MS = 2_000;
 const LEASE_WAIT_MS = 2_000;
 const HALTED_WAIT_MS = 5_000;

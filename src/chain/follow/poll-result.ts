@@ -18,7 +18,7 @@ export type PollResult = ChangeCounts & {
   /** Calls of this poll, including its second opinion and its backfill. */
   readonly calls: number;
   readonly requests: number;
-  /** Calls of the live part alone. */
+  /** Calls of only the live part. */
   readonly liveCalls: number;
   readonly liveRequests: number;
   readonly omissions: number;
@@ -33,7 +33,7 @@ export type PollResult = ChangeCounts & {
   readonly network: NetworkHealth | null;
 };
 
-/** Where a network and its nodes stand after a poll. Timestamps are in seconds. */
+/** The state of a network and its nodes after a poll. Timestamps are in seconds. */
 export type NetworkHealth = {
   readonly tipHash: string | null;
   readonly headS: number | null;

@@ -17,9 +17,9 @@ export type FollowOptions = {
   readonly leastDepth: number;
   /** `CHAIN_QUORUM`: how many nodes must agree; null for more than half of those that are present. */
   readonly quorum: number | null;
-  /** `CHAIN_POLL`, or the family's: the least time from one poll to the next; null, or absent, for none. */
+  /** `CHAIN_POLL`, or the default of the family: the least time from one poll to the next; null or absent for none. */
   readonly pollMs?: number | null | undefined;
-  /** How many changes of facts one transaction holds; the simulator of the tests has a smaller number. */
+  /** Limit on the changes of facts in one transaction. The simulator of the tests sets a smaller one. */
   readonly stepChanges?: number | undefined;
 };
 
@@ -38,7 +38,7 @@ export function noChanges(): ChangeCounts {
   return { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0, judged: 0 };
 }
 
-/** Thrown where another instance has taken the network: nothing was written, and this poll is over. */
+/** Thrown if another instance has taken the network. Nothing was written, and this poll is over. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 
@@ -47,7 +47,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Thrown if most nodes have another block at finality: the network is halted, and this poll is over. */
+/** Thrown if most nodes have another block at finality. The network is halted, and this poll is over. */
 export class NetworkHalted extends Error {
   override readonly name = 'NetworkHalted';
 
@@ -58,7 +58,7 @@ export class NetworkHalted extends Error {
 
 const FACTS_A_READ = 1_000;
 
-/** One look at a network: the lease, what is known by now, and what was found. */
+/** One poll of a network: the lease, the current state, and the counts of the changes. */
 export class Poll<Shared extends Follow = Follow> {
   state: NetworkState;
   sources: readonly FollowedSource[];
@@ -83,7 +83,7 @@ export class Poll<Shared extends Follow = Follow> {
     this.lagBlocks = Math.max(0, (lease.state.head ?? 0) - (lease.state.tip?.number ?? 0));
   }
 
-  /** Writes what changed; whatever is not given stays as it is. Levels only rise. */
+  /** Stores a step. Parts that are not given stay as they are. `safe` and `final` only rise. */
   async commit(part: Partial<Step>): Promise<void> {
     const { store, witnesses, memory, clock } = this.follow;
     const { tip, anchors, head, safe, final, blockTimeMs, headS, finalLagMs, learnedDepth } = this.state;
@@ -130,7 +130,7 @@ export class Poll<Shared extends Follow = Follow> {
     this.paused += sources.length;
   }
 
-  /** The stored facts with the keys of the found ones. */
+  /** The stored facts that have the keys of the found facts. */
   async factsLike(found: readonly FoundFact[]): Promise<StoredFact[]> {
     const keys = [...new Map(found.map((fact) => [keyOf(fact), fact])).values()];
     const facts: StoredFact[] = [];
@@ -140,7 +140,7 @@ export class Poll<Shared extends Follow = Follow> {
     return facts;
   }
 
-  /** Whether the logs of the fact's source are read where the fact stands. */
+  /** Whether the fact's source is followed in the fact's block. */
   readonly isFollowed = ({ entityId, sourceId, position }: StoredFact): boolean => {
     if (sourceId === undefined) return true;
     const source = this.sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);

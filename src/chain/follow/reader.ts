@@ -13,19 +13,22 @@ import type { Follow, Poll } from './poll.ts';
 export type ReadResult = { readonly kind: 'followed' | 'behind' | 'minority' | 'conflict' | 'again' };
 
 export type Consultation = {
-  /** Whether the nodes must say what is final. */
+  /** Whether to ask the nodes for the final block. */
   readonly withTags: boolean;
-  /** Whether the leader does not have what was read before. */
+  /** Whether the leader lacks blocks that were read before. */
   readonly isBehind: boolean;
 };
 
-/** How one family of networks is read. A reader writes through `poll.commit` alone, and serves one follower. */
+/** Reads the networks of one family. A reader serves one follower, and writes only through `poll.commit`. */
 export interface ChainReader {
-  /** Whether a poll that leaves blocks unread is followed by the next one at once. Otherwise the pace of the polls bounds their calls. */
+  /**
+   * Whether the next poll starts at once if a poll leaves blocks unread. Otherwise polls keep their pace, which bounds
+   * their calls.
+   */
   readonly catchesUp: boolean;
   /** Adds the reader's own state to the state that all polls of a follower share. */
   prepare(follow: Omit<Follow, 'memory'>): Follow;
-  /** Reads what is new from this node. */
+  /** Reads the new blocks from this node. */
   follow(poll: Poll, node: Node, withTags: boolean): Promise<ReadResult>;
   /** Asks the other nodes for their heads, if that is due. Returns whether another node leads now. */
   consult(poll: Poll, leader: Node, consultation: Consultation): Promise<boolean>;

@@ -2,13 +2,13 @@ import type { FollowedSource, SourceCost } from '../../store/chain/network-store
 
 /** How often the costs are stored. An instance that dies loses the costs since then. */
 const WRITE_EVERY_MS = 60_000;
-/** Sources of one step. The next steps store the others. */
+/** Limit on the sources whose costs one step stores. The next steps store the others. */
 const MAX_WRITTEN = 500;
 
 /** Writable, because every request changes the counts of every source of the network. */
 type Counted = { -readonly [Name in keyof SourceCost]: SourceCost[Name] };
 
-/** Counts what each source costs: the requests for logs that asked for its logs too, and the logs that nodes sent for it. */
+/** Counts the costs of each source: the requests that asked for its logs, and the logs that nodes sent for it. */
 export class SourceMeter {
   readonly #costs = new Map<string, Counted>();
   #writtenAtMs: number | null = null;

@@ -6,8 +6,9 @@ import { positionOf } from './compare.ts';
 export type StepPart = { readonly changes: readonly FactChange[]; readonly tip: BlockRef | null };
 
 /**
- * Cuts changes, in the order of their blocks, into steps. The tip rises only at the end of a block. If the process
- * ends between two steps, the next poll finds the rest of the block again. The last part has no tip, because the caller knows it.
+ * Cuts changes, in the order of their blocks, into steps. The tip rises only at the end of a block. If the process ends
+ * between two steps, the next poll finds the rest of the block again. The last part has no tip, because the caller
+ * knows the tip.
  */
 export function cutSteps(changes: readonly FactChange[], most = MAX_STEP_CHANGES): StepPart[] {
   const parts: StepPart[] = [];

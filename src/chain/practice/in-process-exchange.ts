@@ -1,6 +1,6 @@
 import type { Exchange } from '../rpc/http-exchange.ts';
 
-/** A node in this process: it answers requests in the form of a real node, without a connection. */
+/** A node in this process. It answers requests like a real node, without a connection. */
 
 type Request = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 type Answer = (method: string, params: readonly unknown[]) => unknown;

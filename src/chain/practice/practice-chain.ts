@@ -1,7 +1,7 @@
 import { PRACTICE_ADDRESS, PRACTICE_MARK, PRACTICE_TOKEN } from '../../domain/chain/practice.ts';
 
 /**
- * The blocks and payments of the practice network, which follow from the time alone. Every process has the same chain, before and
+ * The blocks and payments of the practice network, computed only from the time. Every process has the same chain, even
  * after a restart, and nothing is stored. Every address that a request for logs names is paid:
  *
  * | blocks                    | hold                                                                              |
@@ -44,7 +44,7 @@ export class PracticeChain {
     return new PracticeChain(Math.max(0, Math.floor((dateMs / 1_000 - START_S) / BLOCK_S)));
   }
 
-  /** Null for a block that is still to come. */
+  /** Null for a future block. */
   block(number: number): object | null {
     if (number < 0 || number > this.head) return null;
     return {
@@ -52,12 +52,12 @@ export class PracticeChain {
       hash: this.hashOf(number),
       parentHash: number === 0 ? `0x${'0'.repeat(64)}` : this.hashOf(number - 1),
       timestamp: quantity(START_S + BLOCK_S * number),
-      // Every address that a request names is paid, so that no list of payments is complete.
+      // Empty, because the chain pays every address that a request names: no list could be complete.
       transactions: [],
     };
   }
 
-  /** The block that a hash names; null if the chain does not have it, or no longer. */
+  /** The number of the block with this hash; null if the chain does not have the block, or no longer. */
   numberOf(hash: string): number | null {
     const number = Number(`0x${hash.slice(-16)}`);
     return number <= this.head && this.hashOf(number) === hash.toLowerCase() ? number : null;
@@ -68,7 +68,7 @@ export class PracticeChain {
     return `0x${PRACTICE_MARK}${branch.padStart(32, '0')}${number.toString(16).padStart(16, '0')}`;
   }
 
-  /** The number of logs that a request asks for at most, without making them. */
+  /** The largest number of logs that a request can return. Does not make the logs. */
   countLogs({ fromBlock, toBlock, topics }: LogRequest): number {
     const blocks = toBlock - fromBlock + 1;
     const paid = Math.ceil(blocks / PAID_BLOCKS) + Math.ceil(blocks / UNDONE_BLOCKS);
@@ -87,8 +87,9 @@ export class PracticeChain {
   }
 
   /**
-   * The first block whose logs the chain still has. A service that starts again after a weekend would otherwise deliver thousands
-   * of payments. The block changes every half hour, so that two readings of a range rarely differ. Receipts stay.
+   * The first block whose logs the chain still has. Without this limit, a service that starts after a weekend would
+   * deliver thousands of payments. The block changes only every half hour, so that two readings of a range rarely
+   * differ. Receipts have no limit.
    */
   get #oldest(): number {
     return Math.max(0, (Math.floor(this.head / KEPT_BLOCKS) - 1) * KEPT_BLOCKS);
@@ -117,7 +118,7 @@ export class PracticeChain {
       blockHash: this.hashOf(number),
       blockTimestamp: quantity(START_S + BLOCK_S * number),
       transactionHash: `0x${PRACTICE_MARK}${receiver.slice(2)}${number.toString(16).padStart(8, '0')}`,
-      // The same in every answer, whichever other addresses were asked for.
+      // Depends only on the receiver, so that it is the same in every response.
       logIndex: quantity(Number.parseInt(receiver.slice(-7), 16)),
     };
   }
@@ -128,7 +129,7 @@ export class PracticeChain {
     return number % UNDONE_BLOCKS === UNDONE_AT && this.#isUndone(number) ? UNDONE_AMOUNT : null;
   }
 
-  /** Whether the block is on the branch that a reorg is going to replace. */
+  /** Whether the block is on a branch that a coming reorg replaces. */
   #isUndone(number: number): boolean {
     const first = number - (number % UNDONE_BLOCKS) + UNDONE_AT;
     return number >= first && number < first + UNDONE_DEPTH && this.head < first + UNDONE_DEPTH;
@@ -137,7 +138,7 @@ export class PracticeChain {
 
 const TRANSACTION = new RegExp(`^0x${PRACTICE_MARK}([0-9a-f]{40})([0-9a-f]{8})$`);
 
-/** Without a list of receivers, the shop of the examples is the only one. */
+/** The receivers that a request names. Without such a list, the shop of the examples is the only receiver. */
 function receiversIn(topics: LogRequest['topics']): string[] {
   const wanted = topics[2] ?? [wordOf(PRACTICE_ADDRESS)];
   return wanted.map((word) => `0x${word.slice(-40).toLowerCase()}`);

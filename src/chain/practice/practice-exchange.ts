@@ -5,7 +5,7 @@ import { FINAL_DEPTH, PracticeChain, SAFE_DEPTH } from './practice-chain.ts';
 
 /** The practice network as a node: it answers the calls of Paybell in the same process, without a connection. */
 
-/** Refuses longer ranges and longer lists, as providers do. */
+/** Limits of a request, like those of providers. */
 const MAX_BLOCKS = 10_000;
 const MAX_LOGS = 10_000;
 
@@ -20,7 +20,7 @@ const SIX = `0x${'6'.padStart(64, '0')}`;
 
 export type PracticeOptions = {
   readonly networkId?: number;
-  /** Whether the network has a block that is safe. */
+  /** Whether the network knows the tag `safe`. */
   readonly hasSafe?: boolean;
   readonly dateMs?: () => number;
 };

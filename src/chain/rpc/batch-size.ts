@@ -1,23 +1,23 @@
 import type { BatchLimit } from '../../store/chain/network-store.ts';
 
-/** The calls in one request, from the largest size to single calls. */
+/** Calls per request, from the largest size to single calls. */
 const SIZES: readonly [number, ...number[]] = [100, 10, 3, 1];
-/** One odd response is an accident. Three refusals of a size without a success are a limit. */
+/** Refusals of a size, without a success in between, that prove a limit. One odd response proves nothing. */
 const REFUSALS = 3;
 const GOOD_REQUESTS = 50;
 const DAY_MS = 86_400_000;
 
 /**
- * How many calls a node takes in one request. Many providers refuse batches, or large ones, and each says so in another way.
- * The size falls with the third refusal and rises by one step after 50 good requests. A size that is refused again before a
- * batch of it succeeded is left alone for a day.
+ * How many calls a node takes in one request. Many providers refuse batches, or large batches, each with another error.
+ * The size falls with the third refusal and rises by one step after 50 good requests. If a size is refused again before
+ * a batch of this size has succeeded, it is not tried for a day.
  */
 export class BatchSize {
   #size: number = SIZES[0];
   #untilMs: number | null = null;
   #good = 0;
   #refusals = 0;
-  /** The smallest batch that was refused since one of at least its size succeeded. */
+  /** The smallest refused batch since a batch of at least that size last succeeded. */
   #refused = Number.POSITIVE_INFINITY;
   /** The size before it rose, until a larger batch has succeeded. */
   #risenFrom: number | null = null;
@@ -32,12 +32,12 @@ export class BatchSize {
     return this.#size === SIZES[0] ? null : { size: this.#size, untilMs: this.#untilMs };
   }
 
-  /** Applies what was known before a restart, unless this process knows better. */
+  /** Applies the limit from before a restart, unless this process has found a limit itself. */
   restore({ size, untilMs }: BatchLimit): void {
     const nowMs = this.nowMs();
     if (this.limit !== null || !SIZES.includes(size) || (untilMs !== null && untilMs <= nowMs)) return;
     this.#size = size;
-    // A clock that was set back does not make the day longer.
+    // Does not wait for more than a day, even if the clock was set back.
     this.#untilMs = untilMs === null ? null : Math.min(untilMs, nowMs + DAY_MS);
   }
 
@@ -55,7 +55,7 @@ export class BatchSize {
     this.#untilMs = null;
   }
 
-  /** Call it after a node refused a batch, but not its first call alone. */
+  /** Call this after a node has refused a batch, but has answered the first call when sent alone. */
   noteRefusal(calls: number): void {
     this.#refused = Math.min(this.#refused, calls);
     this.#good = 0;

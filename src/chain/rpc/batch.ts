@@ -7,7 +7,7 @@ export type Outcome = { readonly value: unknown } | { readonly failure: RpcFailu
 export class Outcomes {
   constructor(private readonly outcomes: ReadonlyMap<Call<unknown>, Outcome>) {}
 
-  /** The result of the call; a call that failed throws its failure. */
+  /** The result of the call. Throws the failure if the call failed. */
   value<Result>(call: Call<Result>): Result {
     const outcome = this.outcomes.get(call);
     if (outcome === undefined) throw new RpcFailure('garbage');
@@ -34,14 +34,14 @@ export function payloadOf(calls: readonly Call<unknown>[]): unknown {
   return requests.length === 1 ? requests[0] : requests;
 }
 
-/** Whether a batch was answered by one error, as by nodes that take no batches. */
+/** The failure if the body is one error for the whole batch, as from nodes that take no batches. */
 export function errorForAll(body: unknown): RpcFailure | null {
   return isReply(body) && body.error !== undefined ? failureOf(body.error) : null;
 }
 
 /**
- * The outcomes of the calls that the body answers, whose replies come in any order. A call whose result is not what it asked
- * for has failed. Throws if the body is not an answer to these calls.
+ * The outcomes of the calls that the body answers. Replies may come in any order. A call whose result has the wrong
+ * form has failed. Throws if the body is not an answer to these calls.
  */
 export function outcomesOf(calls: readonly Call<unknown>[], body: unknown): Map<Call<unknown>, Outcome> {
   const replies = Array.isArray(body) ? body : [body];

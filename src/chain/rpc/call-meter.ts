@@ -1,6 +1,6 @@
 import { type CallMinute, lastHour, minuteAt } from '../../domain/chain/call-minutes.ts';
 
-/** Counts the calls to a node by minute, for an hour. Providers bill calls, so that people look for their number. */
+/** Counts the calls to a node by minute, for an hour. People need the number, because providers bill calls. */
 export class CallMeter {
   readonly #calls = new Map<number, number>();
 
@@ -21,7 +21,7 @@ export class CallMeter {
     return kept;
   }
 
-  /** Takes over the count of the last process. A minute that both have counts once. */
+  /** Adds the counts of the last process. For a minute that both processes have, keeps the higher count. */
   restore(minutes: readonly CallMinute[]): void {
     for (const { minute, calls } of minutes) {
       this.#calls.set(minute, Math.max(this.#calls.get(minute) ?? 0, calls));

@@ -1,4 +1,6 @@
-/** A call with the reader of its result. The object itself is the key to its outcome, so that the outcome has a type. */
+/**
+ * A call with the reader of its result. The call object is the key to its outcome, which gives the outcome its type.
+ */
 export type Call<Result> = {
   /** The purpose of the call in the metric. `send` sets it. */
   purpose?: Purpose;
@@ -7,5 +9,5 @@ export type Call<Result> = {
   readonly read: (result: unknown) => Result;
 };
 
-/** `other` is everything that the API and the decoder ask for. */
+/** `other`: calls of the API and of the decoder. */
 export type Purpose = 'head' | 'logs' | 'tail' | 'finality' | 'votes' | 'lost' | 'backfill' | 'other';

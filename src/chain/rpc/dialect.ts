@@ -1,17 +1,17 @@
 import type { RpcFailure } from './failures.ts';
 
-/** The answers of nodes that mean different things in different families of networks. */
+/** The meaning of answers that differ between families of networks. */
 export type Dialect = {
-  /** The JSON-RPC errors that are a rate limit if every call of a request gets one. */
+  /** The codes of JSON-RPC errors that mean a rate limit if every call of a request has one. */
   readonly rateLimitCodes: readonly number[];
   /** Parses a body; `JSON.parse` unless given. */
   readonly parse?: (text: string) => unknown;
-  /** The failure that a body without JSON-RPC stands for; null for a body that the family does not know. */
+  /** The failure that a body without JSON-RPC means; null for an unknown body. */
   readonly readBody?: (body: unknown) => RpcFailure | null;
 };
 
 /**
- * The codes of Ethereum's nodes and providers. Some of them also give -32005, which is *limit exceeded*, to one call that asks
- * for too much.
+ * The codes of Ethereum's nodes and providers. Some also answer a single call that asks for too much with -32005,
+ * *limit exceeded*.
  */
 export const ETHEREUM_DIALECT: Dialect = { rateLimitCodes: [429, -32005, -32029] };

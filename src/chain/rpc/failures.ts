@@ -29,11 +29,11 @@ type Details = {
   readonly status?: number;
   /** The code of a JSON-RPC error. */
   readonly code?: number;
-  /** How long the node asked to be left alone. */
+  /** How long the node asked Paybell to wait. */
   readonly retryAfterMs?: number | null;
 };
 
-/** Has no cause, and quotes nothing that the node sent. Either could contain the node's URL, and the URL may contain a key. */
+/** Has no cause, and quotes no text of the node. Either could contain the node's URL, and the URL may contain a key. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly status: number | null;
@@ -56,15 +56,18 @@ export function isRateLimit({ kind, code }: RpcFailure, codes: readonly number[]
   return kind === 'rate_limited' || (kind === 'rpc_error' && code !== null && codes.includes(code));
 }
 
-/** Statuses by which providers refuse a batch. Others say that the node, or a proxy before it, is down or overloaded. */
+/**
+ * Statuses with which providers refuse a batch. Other statuses mean that the node, or a proxy before it, is down or
+ * overloaded.
+ */
 const BATCH_REFUSALS: readonly number[] = [400, 403, 405, 413, 422, 500, 501];
 
-/** Whether the failure of a batch may be the fault of its size. Some nodes drop the connection. */
+/** Whether a batch may have failed because of its size. Some nodes then drop the connection. */
 export function mayRefuseBatch({ kind, status }: RpcFailure): boolean {
   return kind === 'unreachable' || (kind === 'http_status' && status !== null && BATCH_REFUSALS.includes(status));
 }
 
-/** A node whose answers to a batch exceed its limit gives this code for those that did not fit. */
+/** The code for each answer that did not fit into the node's limit for a batch. */
 const RESPONSE_TOO_LARGE = -32003;
 
 export function isWithoutRoom({ kind, code }: RpcFailure): boolean {

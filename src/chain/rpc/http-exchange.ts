@@ -4,8 +4,8 @@ import { JsonDepth } from './json-depth.ts';
 import { MAX_BYTES } from './response-size.ts';
 
 /**
- * Sends a JSON-RPC payload to one node and returns its body as JSON. Drops a body of more than `maxBytes`, and one that is
- * nested too deeply, before it is parsed. Gives up after `timeoutMs`. Rejects with an `RpcFailure` alone.
+ * Sends a JSON-RPC payload to one node and returns its body as JSON. Rejects a body with more than `maxBytes`, or with
+ * too deep nesting, before parsing it. Gives up after `timeoutMs`. Rejects only with an `RpcFailure`.
  */
 export type Exchange = (payload: unknown, maxBytes?: number, timeoutMs?: number) => Promise<unknown>;
 
@@ -23,9 +23,9 @@ export type HttpOptions = {
 };
 
 const TIMEOUT_MS = 10_000;
-/** Servers that give a JSON-RPC error one of these statuses are up. */
+/** Statuses with which a healthy server may send a JSON-RPC error. */
 const REFUSALS_BY_SERVERS: readonly number[] = [500, 501];
-/** Limit on the time for which a node can keep Paybell away. */
+/** Limit on the time for which a node can make Paybell wait. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 export function httpExchange(options: HttpOptions): Exchange {
@@ -44,7 +44,7 @@ export function httpExchange(options: HttpOptions): Exchange {
       signal: connection.signal,
     };
     try {
-      // A race with the timeout, in addition to the abort, because a response may ignore the signal.
+      // Races with the timeout in addition to the abort, because a response may ignore the signal.
       return await Promise.race([exchange(fetch, url, init, { ...options, maxBytes }), late.promise]);
     } catch (error) {
       connection.abort();
@@ -72,7 +72,7 @@ async function exchange(fetch: Fetch, url: string, init: RequestInit, options: L
   }
   const body = parse(await readText(response, options.maxBytes), options.parse);
   if (status === 200 && body !== undefined) return body;
-  // Some nodes give a JSON-RPC error the status 400 or 500.
+  // Some nodes send a JSON-RPC error with the status 400 or 500.
   if (isRefusal && typeof body === 'object' && body !== null && (Array.isArray(body) || 'error' in body)) return body;
   throw status === 200 ? new RpcFailure('garbage') : new RpcFailure('http_status', { status });
 }
@@ -108,7 +108,7 @@ function retryAfterMs(response: Response, nowMs: number): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
-/** A name and password in the URL become a header, because `fetch` takes none. */
+/** Turns a name and password in the URL into a header, because `fetch` rejects such a URL. */
 function targetOf(text: string): { url: string; headers: Record<string, string> } {
   const target = parseNodeUrl(text);
   if (target === null) throw new TypeError('the URL of a node is not valid');

@@ -1,17 +1,17 @@
-/** Limit on the depth of a document. No honest answer of a node is nested deeper. */
+/** Limit on the nesting of a document. No honest answer of a node is nested more deeply. */
 const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Brackets and braces differ in this bit alone. */
+/** Brackets and braces differ only in this bit. */
 const BRACE_BIT = 0x20;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 /**
- * Follows the brackets of a JSON document that arrives in chunks. `JSON.parse` takes seconds and gigabytes for megabytes of
- * opening brackets, so a document that is nested too deeply must not reach it. Texts are skipped from quote to quote, because
- * the answers of nodes consist of texts for the most part.
+ * Follows the brackets of a JSON document that arrives in chunks. `JSON.parse` takes seconds and gigabytes for
+ * megabytes of opening brackets, so a document that is nested too deeply must not reach it. Skips texts from quote to
+ * quote, because most bytes of an answer are in texts.
  */
 export class JsonDepth {
   #depth = 0;
@@ -19,7 +19,7 @@ export class JsonDepth {
   /** Whether the last chunk ended with a backslash that escapes the first byte of the next one. */
   #isEscaped = false;
 
-  /** Returns whether the document is nested too deeply; nothing has to be read after that. */
+  /** Returns whether the document is nested too deeply. If it is, the caller can stop reading. */
   isTooDeepAfter(chunk: Uint8Array): boolean {
     let at = 0;
     while (at < chunk.length) {
@@ -35,7 +35,7 @@ export class JsonDepth {
     return false;
   }
 
-  /** Returns the place after the next quote, or after the chunk. */
+  /** Returns the position after the next quote, or after the chunk. */
   #skipText(chunk: Uint8Array, start: number): number {
     const from = this.#isEscaped ? start + 1 : start;
     this.#isEscaped = false;

@@ -2,19 +2,23 @@ import type { LogLimit } from '../../store/chain/network-store.ts';
 
 const DAY_MS = 86_400_000;
 const GOOD_READINGS = 50;
-/** Fewer logs than any provider allows in one answer; the smallest limit is 100. */
+/** Fewer logs than any provider's limit on one answer. The smallest known limit is 100. */
 const FEW_RESULTS = 80;
 
-/** The size to try next: between the largest size that worked and the smallest that was refused, or the largest if the two are near. */
+/**
+ * The size to try next: between the largest size that worked and the smallest refused size. If the two are near, the
+ * size that worked.
+ */
 export function sizeBetween(good: number | null, refused: number): number {
   if (good === null) return Math.max(1, Math.floor(refused / 4));
   return refused - good <= Math.max(1, good / 4) ? good : Math.floor((good + refused) / 2);
 }
 
 /**
- * How many blocks a node takes in one `eth_getLogs`. Providers limit the blocks or the results, with codes that do not tell
- * which. A refusal counts as a limit of blocks unless the logs of that many blocks would be too many results. It is tried
- * again after 50 good readings, because an error may have any other reason, and left alone for a day if it is refused again.
+ * How many blocks a node takes in one `eth_getLogs`. Providers limit the blocks or the results, and their codes do not
+ * say which. A refusal counts as a limit on blocks, unless that many blocks would have too many logs. The refused size
+ * is tried again after 50 good readings, because the error may have had another reason. If it is refused again, it is
+ * not tried for a day.
  */
 export class LogRange {
   #good: number | null = null;
@@ -29,13 +33,13 @@ export class LogRange {
     return this.#refused === null ? null : { good: this.#good, refused: this.#refused, untilMs: this.#untilMs };
   }
 
-  /** Applies what was known before a restart, unless this process knows better. */
+  /** Applies the limit from before a restart, unless this process has learned something itself. */
   restore({ good, refused, untilMs }: LogLimit): void {
     const nowMs = this.nowMs();
     if (this.#refused !== null || this.#good !== null || (untilMs !== null && untilMs <= nowMs)) return;
     this.#good = good;
     this.#refused = refused;
-    // A clock that was set back does not make the day longer.
+    // Does not wait for more than a day, even if the clock was set back.
     this.#untilMs = untilMs === null ? null : Math.min(untilMs, nowMs + DAY_MS);
   }
 
@@ -56,7 +60,7 @@ export class LogRange {
   }
 
   noteRefusal(blocks: number): void {
-    // One block has no smaller range: its logs are too many, or the reason is another one.
+    // A single block cannot be divided: it has too many logs, or the refusal has another reason.
     if (blocks <= 1) return;
     if (this.#good !== null && this.#good >= blocks) this.#good = null;
     this.#refused = Math.min(this.#refused ?? Number.POSITIVE_INFINITY, blocks);

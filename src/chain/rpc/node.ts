@@ -14,10 +14,10 @@ import { maxBytesOf, mayBeLarge } from './response-size.ts';
 export type NodeOptions = {
   /** The node's name in `GET /chains`, in metrics and in the log, such as `8453#1`. */
   readonly name: string;
-  /** Tells nodes apart in votes, even after the setting was changed; the name unless given. */
+  /** Identifies the node in votes, even after the setting has changed; the name by default. */
   readonly id?: string;
   readonly identity: Identity;
-  /** The meaning of errors; Ethereum's unless given. */
+  /** The meaning of errors; Ethereum's by default. */
   readonly dialect?: Dialect;
   readonly exchange: Exchange;
   readonly clock?: Clock;
@@ -25,12 +25,12 @@ export type NodeOptions = {
   readonly dateMs?: () => number;
   readonly random?: () => number;
   readonly callsPerSecond?: number;
-  /** Whether other nodes can be asked instead: then a node that hangs is left sooner. */
+  /** Whether the network has other nodes. If so, Paybell waits less for a node that hangs. */
   readonly hasOthers?: boolean;
   readonly onCall?: OnCall;
 };
 
-/** How a node says of which network it is. */
+/** How to check that a node belongs to the right network. */
 export type Identity = {
   readonly call: () => Call<unknown>;
   readonly isOf: (result: unknown) => boolean;
@@ -39,7 +39,10 @@ export type Identity = {
 export type OnCall = (node: string, method: string, purpose: Purpose, outcome: 'ok' | FailureKind) => void;
 
 const CALLS_PER_SECOND = 25;
-/** Time limit of a call with a small answer, if there are other nodes. With the usual limit, a hanging node delays the poll by ten seconds. */
+/**
+ * Time limit of a call with a small answer, if there are other nodes. With the usual limit, a hanging node would delay
+ * the poll by ten seconds.
+ */
 const SMALL_CALL_MS = 3_000;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
@@ -58,8 +61,8 @@ export type Contact = {
 /**
  * One node of a network: its rate, its back-off and its health.
  *
- * A response counts as a success if any of its calls succeeded. After a failure, the node is left alone for a time that
- * doubles, and is asked for its network again. A response with too many logs says nothing about the node.
+ * A response counts as a success if any of its calls succeeded. After a failure, Paybell waits for a time that doubles,
+ * and then checks the node's network again. A response with too many logs does not count as a failure.
  */
 export class Node {
   calls = 0;
@@ -93,7 +96,7 @@ export class Node {
     return this.#options.id ?? this.name;
   }
 
-  /** The calls that it takes in one request, as far as that is known. */
+  /** The number of calls that the node takes in one request, as far as that is known. */
   get batchSize(): number {
     return this.#batch.size;
   }
@@ -121,7 +124,7 @@ export class Node {
     }
   }
 
-  /** Notes a failure of the node. The follower calls it too, for a response that contradicts itself. */
+  /** Notes a failure of the node. The follower also calls this, for a response that contradicts itself. */
   noteFailure(failure: RpcFailure): void {
     this.#lastError = failure.kind;
     if (failure.kind === 'too_large') return;
@@ -133,7 +136,10 @@ export class Node {
     this.#availableAtMs = this.#clock.nowMs() + Math.max(backOffMs, failure.retryAfterMs ?? 0);
   }
 
-  /** After an operator resumed the network from another block, a node of the wrong chain may be asked again at once. */
+  /**
+   * Lets a node of the wrong chain be asked again at once, after the operator has resumed the network from another
+   * block.
+   */
   noteNewStart(): void {
     if (this.contact.state !== 'wrong_chain') return;
     this.#failures = 0;
@@ -152,7 +158,7 @@ export class Node {
     };
   }
 
-  /** Applies what the last process knew of the node. */
+  /** Applies the limits and calls that the last process knew. */
   restore({ batch, logs }: NodeLimits, calls: readonly CallMinute[]): void {
     this.#meter.restore(calls);
     if (batch !== null) this.#batch.restore(batch);
@@ -174,7 +180,7 @@ export class Node {
     const isRefused = failures.every(({ kind }) => kind === 'rpc_error');
     if (isRefused && calls.every(({ method }) => method === 'eth_getLogs')) return outcomes;
     if (failures.every(this.#isRateLimit)) throw new RpcFailure('rate_limited');
-    // A healthy node may reject a single call, such as a call of a contract that reverts.
+    // A healthy node may reject a single call, such as a contract call that reverts.
     if (calls.length > 1) throw first;
     return outcomes;
   }
@@ -193,8 +199,8 @@ export class Node {
   }
 
   /**
-   * Sends a batch and returns the outcomes that it got, which are at least one. If calls stay unanswered, sends the first of
-   * them alone, to tell a node that refuses batches from a node that fails.
+   * Sends a batch and returns at least one outcome. If calls stay unanswered, sends the first of them alone, to tell a
+   * node that refuses batches from a node that fails.
    */
   async #sendBatch(part: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
     const outcomes = await this.#tryBatch(part);
@@ -279,7 +285,7 @@ export class Node {
   readonly #dateMs = (): number => (this.#options.dateMs ?? Date.now)();
 }
 
-/** Maps an error to a failure. If all calls have small answers, an answer that is too large is garbage. */
+/** Maps an error to a failure. If all calls have small answers, a too large answer is garbage. */
 function failureFor(calls: readonly Call<unknown>[], error: unknown): RpcFailure {
   if (!(error instanceof RpcFailure)) return new RpcFailure('garbage');
   return error.kind === 'too_large' && !calls.some(mayBeLarge) ? new RpcFailure('garbage') : error;

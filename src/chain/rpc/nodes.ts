@@ -33,7 +33,7 @@ export class Nodes {
     return this.nodes.filter((node) => node !== than && node.waitMs === 0);
   }
 
-  /** The node to ask now; null while every one is in its back-off. */
+  /** The node to ask now; null while all nodes are in their back-off. */
   current(): Node | null {
     for (let step = 0; step < this.nodes.length; step++) {
       const index = (this.#preferred + step) % this.nodes.length;
@@ -54,7 +54,7 @@ export class Nodes {
     return null;
   }
 
-  /** Applies what an earlier holder of the network knew. */
+  /** Applies what an earlier holder of the lease knew about the nodes. */
   restore(known: readonly NodeHealth[]): void {
     for (const { name, limits, calls } of known) {
       this.nodes.find((node) => node.name === name)?.restore(limits, calls);

@@ -1,4 +1,4 @@
-/** The time of this process, and the waits in it; both are replaced by tests. */
+/** The time of this process and its waits. Tests replace both. */
 export type Clock = {
   /** Monotonic. */
   readonly nowMs: () => number;
@@ -7,7 +7,7 @@ export type Clock = {
 
 export const SYSTEM_CLOCK: Clock = { nowMs: () => performance.now(), sleep: (ms) => Bun.sleep(ms) };
 
-/** Spreads calls: a token bucket that holds one second. Calls inside of a batch count one by one. */
+/** Spreads calls with a token bucket that holds the calls of one second. Each call in a batch counts. */
 export class RateLimit {
   #tokens: number;
   #atMs: number;

@@ -9,10 +9,12 @@ import { genesisHash } from './rpc/calls.ts';
 import { parseExactly } from './rpc/values.ts';
 import { SolanaTools } from './source-tools.ts';
 
-/** The error -32005 means that the node is not healthy: it has failed, and other nodes are asked. */
+/**
+ * On Solana, the error -32005 is not a rate limit. It means that the node is unhealthy, so Paybell asks other nodes.
+ */
 const SOLANA_DIALECT: Dialect = { rateLimitCodes: [429, -32029], parse: parseExactly };
 
-/** A node names the hash of its first block, and the setting names a network by its beginning. */
+/** Compares the hash of the node's first block with the known beginning of the network's hash. */
 function identity(networkId: number): Identity {
   const genesis = genesisOf(networkId);
   return { call: genesisHash, isOf: (result) => typeof result === 'string' && result.startsWith(genesis) };

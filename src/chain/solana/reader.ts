@@ -47,7 +47,7 @@ export class SolanaReader implements ChainReader {
   }
 }
 
-/** The made-up network pays a token account once it knows the wallet. */
+/** Names the wallet of each token account, because the practice network pays only accounts whose wallet it knows. */
 function nameOwners({ sources }: SolanaPoll): void {
   for (const { topics, definition } of sources.flatMap(versionsOf)) {
     const [wallets, accounts] = topics ?? [];

@@ -22,12 +22,12 @@ import { signaturesOf, slotOf, statusesOf, transactionOf } from './rpc/calls.ts'
 import { MAX_AT_ONCE, type ShownAccount, shownAccountsOf } from './rpc/shown-accounts.ts';
 
 const RETRY_AFTER_S = 5;
-/** Each wallet costs a list, so that a preview looks at the first ones. */
+/** A preview reads only the first wallets, because each wallet needs a list. */
 const RECENT_WALLETS = 4;
-/** Accounts that are derived before other work gets its turn. */
+/** Number of accounts to derive before other work may run. */
 const DERIVED_AT_ONCE = 20;
 
-/** Answers the API about sources on Solana. Each error of a request becomes a problem that says how to fix it. */
+/** Answers the API's questions about sources on Solana. Each error becomes a problem whose text says how to fix it. */
 export class SolanaTools implements FamilyTools {
   constructor(private readonly options: ToolParts) {}
 
@@ -145,7 +145,7 @@ export class SolanaTools implements FamilyTools {
     throw new Problem('transaction_not_found', detail);
   }
 
-  /** Nothing that a node says about itself is passed on: it may hold its URL. */
+  /** Passes on no text of a node, because the text may contain the node's URL. */
   async #ask<Result>(networkId: number, { method, params, read }: Call<Result>): Promise<Result> {
     try {
       return read(await this.options.call(networkId, method, params));
@@ -163,7 +163,7 @@ function compile(definition: SourceDefinition) {
   throw invalidRequest(compiled.errors.map((error) => ({ in: 'body', ...error })));
 }
 
-/** A wallet that does not exist yet can be paid. */
+/** Describes the mistake in a wallet; null if there is none. A wallet that does not exist yet can be paid. */
 function walletError(wallet: string, account: ShownAccount | null): string | null {
   if (account?.kind === 'mint') return `${wallet} is a token; name a wallet that is paid`;
   if (account?.kind !== 'token account') return null;
@@ -183,7 +183,9 @@ async function accountsOf(wallets: readonly string[], token: string, program: st
 
 function reasonOf({ token, payee }: Credit, tokens: ReadonlySet<string>): string {
   if (tokens.size === 0) return 'No source takes it.';
-  return tokens.has(token) ? `It pays ${payee}, which where.to does not name.` : 'It is a payment in another token.';
+  return tokens.has(token)
+    ? `It pays ${payee}, and \`where.to\` does not list this wallet.`
+    : 'It is a payment in another token.';
 }
 
 /** Dust does not lead to events. */
@@ -191,7 +193,10 @@ function eventOf({ factId, kind, place, contract, fields, isDust = false }: Paym
   return { factId, kind, events: isDust ? [] : [...kindsOf(kind)], isDust, logIndex: place, contract, fields };
 }
 
-/** Takes payments of any slot. The hash stands for the id, so that no two definitions are taken for the same source. */
+/**
+ * A source that takes payments of any slot. Its id is the hash of the definition, so that different definitions have
+ * different ids.
+ */
 function asSource(definition: SourceDefinition): FollowedSource {
   return {
     ...{ entityId: '', sourceId: definitionHash(definition), networkId: definition.networkId },

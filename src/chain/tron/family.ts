@@ -7,8 +7,8 @@ import type { Dialect } from '../rpc/dialect.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 
 /**
- * Tron's nodes speak Ethereum's JSON-RPC, with three differences. They know no safe block. `finalized` is the newest block on
- * which 19 of 27 producers have built. The error -32005 means that a call asks for too much.
+ * Tron's nodes speak Ethereum's JSON-RPC, with three differences. They have no safe block. Their final block is the
+ * newest block on which 19 of 27 producers have built. The error -32005 means that a call asks for too much.
  */
 
 /** Blocks come every 3 seconds. Providers' free plans count the calls of a day. */

@@ -3,8 +3,8 @@ import type { EvmPoll } from '../follow/evm-poll.ts';
 import { balanceAt } from '../rpc/calls.ts';
 
 /**
- * Asks for the balances of invoices that Paybell has called late. It asks for them at the tip, because later payments are not
- * stored yet. A balance that no payment explains came from a contract.
+ * Asks for the balances of invoices that Paybell has called late. Asks at the tip, because payments in later blocks are
+ * not stored yet. A balance that no stored payment explains came from a contract.
  */
 export async function readBalances(poll: EvmPoll, node: Node): Promise<void> {
   const { lease, state, follow } = poll;
@@ -14,7 +14,8 @@ export async function readBalances(poll: EvmPoll, node: Node): Promise<void> {
   const asked = due.map((invoice) => ({ invoice, call: balanceAt(invoice.address, number) }));
   if (asked.length === 0) return;
   const outcomes = await node.send(asked.map(({ call }) => call));
-  // A node that refuses is not asked again: a request can still check the invoice.
+  // Stores a refusal as an unknown balance, so that Paybell does not ask again. An API request can still check the
+  // invoice.
   const answers = asked.filter(({ call }) => {
     const failure = outcomes.failure(call);
     return failure === null || failure.kind === 'rpc_error';

@@ -11,11 +11,12 @@ import type { BlockTransfers, Log } from '../rpc/types.ts';
 import { logOfTransfer, placeIn } from './transfers.ts';
 
 /**
- * Transfers of the coin in whole blocks. No node lists them by address, so Paybell reads every transaction, and the receipts
- * of those that a source takes: a transaction that failed moved nothing. Only networks with such a source cost these calls.
+ * Transfers of the coin in whole blocks. No node lists them by address, so Paybell reads every transaction. It also
+ * reads the receipt of each transfer that a source takes, because a failed transaction moved nothing. Only networks
+ * with such a source need these calls.
  */
 
-/** A whole block has some hundred kilobytes, and an answer at most 16 MB. */
+/** A whole block has a few hundred kilobytes, and Paybell reads at most 16 MB of a response. */
 export const MAX_COIN_BLOCKS = 32;
 const RECEIPTS_A_REQUEST = 100;
 
@@ -53,7 +54,7 @@ export class CoinBlocks {
   async read(node: Node, outcomes: Outcomes, checked: Header | null, purpose: Purpose): Promise<Log[]> {
     const blocks = this.calls.flatMap((call) => outcomes.value(call) ?? []);
     if (this.calls.length === 0) return [];
-    // A node that is behind: the caller sees that from the header.
+    // The node is behind. The caller sees this from the missing header.
     if (blocks.length < this.calls.length) {
       if (checked === null) return [];
       throw new InDoubt();
@@ -71,7 +72,10 @@ export class CoinBlocks {
   }
 }
 
-/** Whether each block is the parent of the next. A fork between two answers mixes branches. */
+/**
+ * Whether each block is the parent of the next. If a reorg comes between two responses, the blocks can be of two
+ * branches.
+ */
 function areOneChain(blocks: readonly BlockTransfers[], checked: Header | null): boolean {
   const headers = blocks.map(({ header }) => header);
   const all = checked === null ? headers : [...headers, checked];
@@ -84,7 +88,10 @@ function areOneChain(blocks: readonly BlockTransfers[], checked: Header | null):
   });
 }
 
-/** The transfers whose receipts state success in the same block. A fork between the two answers leaves them in doubt. */
+/**
+ * The transfers whose receipts state success. Throws `InDoubt` if a receipt is of another block than its transfer, as
+ * after a reorg.
+ */
 async function prove(node: Node, logs: readonly Log[], purpose: Purpose): Promise<Log[]> {
   const asked = logs.map((log) => ({ log, call: receiptOf(log.transactionHash) }));
   const outcomes = await node.send(

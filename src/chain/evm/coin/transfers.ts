@@ -6,8 +6,8 @@ import { receiptOf, transferOf } from '../rpc/calls.ts';
 import type { Log, Receipt, Transfer } from '../rpc/types.ts';
 
 /**
- * A transfer of the coin as the log that a token would have written for it, so that everything that follows is the same for
- * both. A transaction makes at most one: its identity is (network, transaction, `native`, 0).
+ * Turns a transfer of the coin into the log that a token would have written, so that all later code treats both alike.
+ * A transaction makes at most one such log, with the identity (network, transaction, `native`, 0).
  */
 
 /** The topic of `Transfer(address,address,uint256)`. */
@@ -54,8 +54,8 @@ export function callsOf(calls: Iterable<TransactionCalls>): Call<unknown>[] {
 }
 
 /**
- * The receipt, with the transfer of the coin among its logs. Null if no block has the transaction. Undefined if the node does not
- * say, or has the receipt without the transaction.
+ * The receipt, with the transfer of the coin among its logs. Null if no block has the transaction. Undefined if a call
+ * failed, or if the node has the receipt without the transaction.
  */
 export function answerTo({ receipt, transfer }: TransactionCalls, outcomes: Outcomes): Receipt | null | undefined {
   if (outcomes.failure(receipt) !== null) return undefined;

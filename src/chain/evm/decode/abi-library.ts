@@ -5,12 +5,15 @@ export type AbiParameter = {
   readonly components?: readonly AbiParameter[];
 };
 
-/** Payers pay again, and a token is in every log. */
+/** Most lookups find their address: payers pay again, and every log has the token. */
 const MAX_KNOWN_ADDRESSES = 20_000;
 
 type Hex = `0x${string}`;
 
-/** The functions of viem that Paybell uses. Its parser of ABI texts is not used: it keeps every parameter that it has ever seen. */
+/**
+ * The functions of viem that Paybell uses. Paybell does not use viem's parser of ABI texts, because that parser never
+ * forgets a parameter.
+ */
 export type AbiLibrary = {
   /** Throws if the data is too short, or does not match the parameters. */
   readonly decodeParameters: (parameters: readonly AbiParameter[], data: string) => readonly unknown[];
@@ -22,7 +25,10 @@ export type AbiLibrary = {
 
 let loading: Promise<AbiLibrary> | null = null;
 
-/** Loaded on first use: the import takes 0.2 s and 22 MB, which a service that follows no network does not pay. */
+/**
+ * Loads viem on first use, because its import takes 0.2 s and 22 MB. A service that follows no network does not need
+ * it.
+ */
 export function loadAbiLibrary(): Promise<AbiLibrary> {
   loading ??= load();
   return loading;
@@ -39,7 +45,7 @@ async function load(): Promise<AbiLibrary> {
       const lower = address.toLowerCase();
       const remembered = known.get(lower);
       if (remembered !== undefined) return remembered;
-      // Emptied as a whole: to drop the oldest one for each new one takes as long as the hash.
+      // Empties the whole map, because removing the oldest address for each new one takes as long as the hash.
       if (known.size >= MAX_KNOWN_ADDRESSES) known.clear();
       const checksummed = checksumAddress(lower);
       known.set(lower, checksummed);

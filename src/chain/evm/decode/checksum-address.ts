@@ -1,16 +1,16 @@
 import { keccakModule, ROUND_CONSTANTS } from './keccak-module.ts';
 
 /**
- * The capital letters of EIP-55: a letter of an address is a capital if the digit of the Keccak-256 hash at its place is 8 or more.
- * A backfill needs it for every payer.
+ * The capital letters of EIP-55: a letter of an address is a capital if the hex digit at its place in the Keccak-256
+ * hash is 8 or more. A backfill computes them for every payer.
  */
 
 const DIGITS = 40;
-/** The block that Keccak-256 absorbs, whose last byte ends the padding. */
+/** Size of the block that Keccak-256 absorbs. Its last byte ends the padding. */
 const BLOCK_BYTES = 136;
 const STATE_BYTES = 200;
 const FIRST_LETTER = 0x61;
-/** Without the bit in which a small letter differs from its capital. */
+/** Mask that turns a small letter into its capital. */
 const CAPITAL = 0xdf;
 
 const { exports } = new WebAssembly.Instance(keccakModule());

@@ -1,11 +1,11 @@
 import { RpcFailure } from '../../rpc/failures.ts';
 
-/** A call of a contract's function that changes nothing. */
+/** A read-only call of a contract's function. */
 export type ContractCall = { readonly to: string; readonly data: string; readonly block: number | 'latest' };
 
 /**
- * The result of a call. `reverted`: the contract rejects the call, and would reject it again. `unknown`: the node cannot answer,
- * such as a node without the state of an old block.
+ * The result of a call. `reverted`: the contract rejects the call, and would reject it again. `unknown`: the node
+ * cannot answer, for example because it has no state of an old block.
  */
 export type CallOutcome = { readonly data: string } | { readonly failed: 'reverted' | 'unknown' };
 
@@ -15,7 +15,10 @@ export type CallContract = (networkId: number, call: ContractCall) => Promise<Ca
 /** A call of any method of a network's nodes. Throws an `RpcFailure` if no node responds, or if a node rejects the call. */
 export type RpcCall = (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
 
-/** The error code of a revert. Nodes that report a revert under another code use that code for their own faults too. */
+/**
+ * The error code of a revert. Some nodes report a revert under another code, but they use that code for their own
+ * faults too, so it proves nothing.
+ */
 const REVERTED = 3;
 
 export function contractCalls(call: RpcCall): CallContract {

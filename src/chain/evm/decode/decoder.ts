@@ -16,27 +16,28 @@ import { type Entries, expectedBy, type IndexedSource, type Match, matchOf, Sour
 import { oneOfEach, toFact } from './to-fact.ts';
 import { TokenDecimals, type TokenStore } from './token-decimals.ts';
 
-/** Makes facts of logs; a log that no source takes leads to none. */
+/** Turns logs into facts. A log that no source takes makes no fact. */
 export interface Decoder {
   /** Facts of the given sources, in the order of their creation. Throws only if a node or the database does not respond. */
   decode(logs: readonly Log[], sources: readonly FollowedSource[], options?: DecodeOptions): Promise<FoundFact[]>;
-  /** The logs by the ids of the facts that they are, whether or not a source takes them. */
+  /** The logs by their fact ids, whether or not a source takes them. */
   identify(networkId: number, logs: readonly Log[]): ReadonlyMap<string, Log>;
 }
 
 export type DecodeOptions = {
-  /** Called for each log that the topics of a source take, with or without a fact. */
+  /** Called for each log that matches the topics of a source, even if the log makes no fact. */
   readonly onTaken?: (source: FollowedSource) => void;
-  /** Not given if no source waits. */
+  /** Absent if no source waits for its history. */
   readonly waits?: Waits | undefined;
 };
 
-/** Whether the payments of this block wait for the history of the source. */
+/** Whether the source's payments in this block wait until the backfill has read the source's older blocks. */
 export type Waits = (source: SourceKey, block: number) => boolean;
 
 /**
- * Why the decoder skips a log of a source's contract and event. `undecodable`: the log does not match the declaration of the event.
- * `unproved`: it does not prove the fields that the fact needs. `definition`: the source's definition is invalid.
+ * Why the decoder skips a log of a source's contract and event. `undecodable`: the log does not match the declaration
+ * of the event. `unproved`: the log does not prove the fields that the fact needs. `definition`: the source's
+ * definition is invalid.
  */
 export type SkipReason = 'undecodable' | 'unproved' | 'definition';
 
@@ -47,7 +48,7 @@ export type DecoderOptions = {
   readonly callContract: CallContract;
   /** Reads the rows of address books on a network. */
   readonly findEntries?: (networkId: number, addresses: readonly string[]) => Promise<readonly BookEntry[]>;
-  /** Called again when the log is read again. */
+  /** Called each time that a skipped log is read. */
   readonly onSkipped?: OnSkipped;
 };
 
@@ -124,8 +125,9 @@ export class LogDecoder implements Decoder {
   }
 
   /**
-   * A log that several sources of an entity take belongs to the oldest. If that one waits, the log leads to a second match, by the
-   * oldest that does not. If the source of the entity's invoices is one of them, the log also pays an address of an invoice.
+   * If several sources of an entity take a log, it belongs to the oldest source. If the oldest source waits for its
+   * history, the log gets a second match, with the oldest source that does not wait. If the source of the entity's
+   * invoices takes the log too, the log also pays an invoice's address.
    */
   #matchLog(
     log: Log,
@@ -159,7 +161,7 @@ export class LogDecoder implements Decoder {
     }
   }
 
-  /** Caches the index, because poll after poll has the same sources. */
+  /** Caches the index, because most polls have the same sources as the poll before. */
   #indexOf(sources: readonly FollowedSource[], library: AbiLibrary): SourceIndex {
     const known = this.#indexes.find((each) => areSame(each.sources, sources));
     if (known !== undefined) return known.index;
@@ -206,17 +208,23 @@ function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): bo
   return a === b || (a.length === b.length && a.every((source, index) => isSame(source, b[index])));
 }
 
-/** Sorts logs by block and log index. Nodes usually send this order, and only other lists are copied. */
+/** Sorts logs by block and log index. Nodes usually send this order, so that no copy is needed. */
 function inOrder(logs: readonly Log[]): readonly Log[] {
   const compare = (a: Log, b: Log) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
   const isSorted = logs.every((log, index) => index === 0 || compare(logs[index - 1] ?? log, log) <= 0);
   return isSorted ? logs : logs.toSorted(compare);
 }
 
-/** For each transaction, its only log so far, or how often it has each of several logs. Most transactions have one log. */
+/**
+ * For each transaction: its only log so far or, if it has several logs, how often it has each of them. Most
+ * transactions have one log.
+ */
 type EqualLogs = Map<string, Log | Map<string, number>>;
 
-/** Counts within the log's own block: copies of the transaction in blocks of other branches must not change its id. */
+/**
+ * Counts the earlier equal logs of the transaction in the same block. Copies of the transaction in blocks of other
+ * branches must not change the log's id.
+ */
 function countEqual(logs: EqualLogs, log: Log): number {
   const known = logs.get(log.transactionHash);
   if (known === undefined) {
@@ -235,7 +243,7 @@ function contentOf({ blockHash, address, topics, data }: Log): string {
   return `${blockHash} ${address} ${topics.join(' ')} ${data}`;
 }
 
-/** Lets the event loop do other work: ten thousand logs take most of a second. */
+/** Lets the event loop do other work, because ten thousand logs take most of a second. */
 class Tick {
   #startMs = performance.now();
 

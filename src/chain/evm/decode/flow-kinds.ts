@@ -3,7 +3,10 @@ import { FLOW_KINDS } from './definition/presets.ts';
 import { type Flow, FlowProofs, flowKey } from './flow-proofs.ts';
 import type { Match } from './source-index.ts';
 
-/** Decides what the logs of flows prove: a rate of zero closes a flow, and any other opens it if it was closed before. */
+/**
+ * Decides what the logs of flows prove. A rate of zero closes a flow. Any other rate opens a flow that was closed
+ * before.
+ */
 export class FlowKinds {
   readonly #proofs: FlowProofs;
 
@@ -12,8 +15,9 @@ export class FlowKinds {
   }
 
   /**
-   * Returns the matches that open or close a flow, and all matches that are not about a flow. Leaves out logs that only change
-   * a rate. `unproved` counts the logs that may do so, because no node has the earlier state. Matches are in the order of their logs.
+   * Returns the matches that open or close a flow, and all matches that are not about a flow. Leaves out logs that only
+   * change a rate. `unproved` counts the logs that may only change a rate: no node has the earlier state that would
+   * decide. Matches are in the order of their logs.
    */
   async prove(matches: readonly Match[]): Promise<{ proved: readonly Match[]; unproved: number }> {
     const before = ratesBefore(matches);

@@ -46,7 +46,7 @@ export class FlowProofs {
   async #ask(key: string, { networkId, contract, token, sender, receiver, blockNumber }: Flow): Promise<void> {
     const data = GET_FLOW + [token, sender, receiver].map((each) => each.slice(2).padStart(WORD, '0')).join('');
     const outcome = await this.call(networkId, { to: contract, data, block: Math.max(0, blockNumber - 1) });
-    // A node without the state of that block does not say, and a contract that has no flows returns something else.
+    // The flow stays unproved: the node has no state of that block, or the contract has no flows.
     if ('failed' in outcome || outcome.data.length !== 2 + 4 * WORD) return;
     const start = 2 + RATE_WORD * WORD;
     this.#known.set(key, BigInt(`0x${outcome.data.slice(start, start + WORD)}`) !== 0n);

@@ -9,7 +9,7 @@ const ROUNDS = 24;
 /** The rotation of the lane in column x and row y, at x + 5 y. */
 const ROTATIONS = [0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14];
 
-/** From the shift register of the standard. They come after the lanes in the memory of the module. */
+/** Computed with the shift register of the standard. In the module's memory, they come after the lanes. */
 export const ROUND_CONSTANTS = roundConstants();
 
 function roundConstants(): readonly bigint[] {

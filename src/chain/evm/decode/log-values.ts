@@ -10,11 +10,14 @@ export type LogValues = readonly unknown[];
 
 const WORD = 64;
 
-/** How the logs of one event are read, worked out once. */
+/** Reads the logs of one event. The constructor finds the place of each value once. */
 export class LogReader {
   readonly #inTopics: readonly Place[];
   readonly #inData: readonly Place[];
-  /** Arrays and tuples are read by the library. Everything else is cut out here, which is several times as fast. */
+  /**
+   * Whether the data has an array or a tuple, which the library must read. Otherwise `#cut` reads the data, several
+   * times as fast.
+   */
   readonly #hasComposites: boolean;
 
   constructor(
@@ -87,7 +90,10 @@ function readSize(word: string): number {
   return word.length === WORD && word.startsWith(NO_SIZE_BITS) ? Number.parseInt(word.slice(-8), 16) : Number.NaN;
 }
 
-/** Gives a value of the library the form of other values: it returns small integers as numbers and addresses with capitals. */
+/**
+ * Gives a value of the library the form of `LogValues`. The library returns small integers as numbers, and addresses
+ * with capitals.
+ */
 function plain({ kind }: EventParameter, value: unknown): unknown {
   if (kind === 'address') return String(value).toLowerCase();
   return kind === 'integer' ? BigInt(value as number | bigint) : value;

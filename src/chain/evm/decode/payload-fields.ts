@@ -11,7 +11,7 @@ export type Payload = {
   readonly agreementId: string | null;
 };
 
-/** An event has at most 256 KiB: this leaves room for the fields that all events have. */
+/** An event has at most 256 KiB. The difference is for the fields that all events have. */
 const MAX_FIELDS_BYTES = 200_000;
 /** Data up to this length cannot exceed `MAX_FIELDS_BYTES`, even in every field: a byte of a text takes at most six bytes in JSON. */
 const HARMLESS_DATA_LENGTH = 1_000;
@@ -25,7 +25,7 @@ export function addTokens({ fields }: CompiledSource, values: LogValues, tokens:
   for (const plan of fields) if (plan.how === 'amount') tokens.add(tokenOf(plan.token, values));
 }
 
-/** The fields that the log proves. A token without decimals leaves its amounts in their smallest unit alone. */
+/** The fields that the log proves. If a token states no decimals, its amounts appear only in their smallest unit. */
 export function fillFields(
   { fields: plans, contract }: CompiledSource,
   values: LogValues,

@@ -20,26 +20,32 @@ export type IndexedSource = {
 /** The rows of address books, by address. */
 export type Entries = ReadonlyMap<string, readonly BookEntry[]>;
 
-/** A log that a source takes; `kind` is null until it is known what the log proves. */
+/** A log that a source takes. `kind` is null until Paybell knows what the log proves. */
 export type Match = {
   readonly source: IndexedSource;
   readonly log: Log;
   readonly values: LogValues;
-  /** Counts the equal logs of its transaction. */
+  /** Number of earlier equal logs in the same transaction. */
   readonly n: number;
   readonly kind: string | null;
   /** Set if the log pays the address of an invoice, whichever source takes it. */
   expected?: FoundFact['expected'];
 };
 
-/** The sources of one contract and event: those that want certain values of a topic, by the value, and those that do not. */
+/**
+ * The sources of one contract and event. `byTopic` has the sources that want certain values of a topic, by value. `any`
+ * has the sources that take every value.
+ */
 type Group = {
   readonly any: IndexedSource[];
   readonly books: BookGroup[];
   readonly byTopic: readonly [Map<string, IndexedSource[]>, Map<string, IndexedSource[]>, Map<string, IndexedSource[]>];
 };
 
-/** Sources whose address books are of the same topic. Without a book in memory, as for a preview, the table decides alone. */
+/**
+ * Sources whose address books apply to the same topic. If the book is not in memory, as in a preview, only its table
+ * decides.
+ */
 type BookGroup = {
   readonly name: string;
   readonly place: number;
@@ -110,7 +116,7 @@ export class SourceIndex {
   }
 }
 
-/** The order of each list is the order of creation, except for the rows of an address book. */
+/** Sorts by creation, because the rows of an address book come in another order. */
 function join(found: readonly IndexedSource[], some: readonly IndexedSource[]): readonly IndexedSource[] {
   if (found.length === 0 && some.length === 1) return some;
   return [...found, ...some].sort((a, b) => a.place - b.place);
@@ -146,7 +152,9 @@ export function matchOf(matches: readonly Match[], start: number, entityId: stri
   return undefined;
 }
 
-/** The address of an invoice that the log pays, by the source of invoices. */
+/**
+ * The invoice address that the log pays, with the token and the amount. The match must be of the source for invoices.
+ */
 export function expectedBy({ compiled, entry }: IndexedSource, values: LogValues): FoundFact['expected'] {
   const amount = compiled.fields.find(({ how, name }) => how === 'amount' && name === 'amount');
   if (entry === undefined || amount?.how !== 'amount') return undefined;

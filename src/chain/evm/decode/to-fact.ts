@@ -36,7 +36,7 @@ export function toFact(
   };
 }
 
-/** An agreement in the address book comes before the agreement of the source. */
+/** Adds the agreement and the reference of the address book. Its agreement replaces the agreement of the log. */
 function withEntry(payload: Payload, entry: BookEntry | undefined): Payload {
   if (entry === undefined) return payload;
   const { agreementId, reference } = entry;
@@ -56,15 +56,18 @@ function movesNothing({ amount, amountBase }: Readonly<Record<string, unknown>>)
 
 const BEGINS_ABOVE_ZERO = /^[1-9]/;
 
-/** An amount in the smallest unit of a token without decimals is not comparable, and counts. */
+/**
+ * Whether the amount is below the minimum. An amount of a token without decimals cannot be compared, so it never is.
+ */
 function isBelow(amount: unknown, least: Decimal | null): boolean {
   const decimal = least === null || typeof amount !== 'string' ? null : parseDecimal(amount);
   return decimal !== null && least !== null && compareDecimals(decimal, least) < 0;
 }
 
 /**
- * One fact of each log for each entity. If there are two, the first has a source that waits. Someone may delete, pause or change that source
- * before its turn, so the second one counts, unless it is silent.
+ * One fact of each log for each entity. If there are two, the source of the first one waits for its history. Someone
+ * may delete, pause or change that source before the backfill publishes the payment, so the second fact counts, unless
+ * it is silent.
  */
 export function oneOfEach(facts: readonly FoundFact[]): FoundFact[] {
   const byKey = new Map<string, FoundFact>();

@@ -5,7 +5,7 @@ import type { CallContract, CallOutcome } from './contract-calls.ts';
 import { parseDecimals } from './parse-decimals.ts';
 import { parseSymbol } from './token-symbol.ts';
 
-/** Keeps what tokens state about themselves for ever. */
+/** Stores the decimals and symbols of tokens for ever. */
 export type TokenStore = {
   readonly read: (networkId: number, addresses: readonly string[]) => Promise<ReadonlyMap<string, StatedToken>>;
   readonly save: (networkId: number, tokens: ReadonlyMap<string, StatedToken>) => Promise<void>;
@@ -16,14 +16,17 @@ export const DECIMALS = '0x313ce567';
 /** The selector of `symbol()`. */
 const SYMBOL = '0x95d89b41';
 const MAX_KNOWN = 50_000;
-/** A contract can name any number of tokens, and the network waits for these calls. Further ones are asked with later logs. */
+/**
+ * Limit on the tokens of one read, because a contract can name any number of tokens and the poll waits for the calls.
+ * Paybell asks about further tokens with later logs.
+ */
 const MAX_ASKED = 20;
-/** A token of which no node could say anything is asked again after this time. */
+/** Time after which Paybell asks again about a token for which no node had an answer. */
 const ASK_AGAIN_MS = 60_000;
 
 type Answer = { readonly token: string; readonly decimals: CallOutcome; readonly symbol: string | null };
 
-/** The decimals of tokens, asked once. The symbol of a token that is not listed is asked with them, for people to see. */
+/** Asks each token for its decimals once. Also asks an unlisted token for its symbol, which is shown to people. */
 export class TokenDecimals {
   readonly #known = new BoundedMap<string, number | null>(MAX_KNOWN);
   readonly #askedMs = new BoundedMap<string, number>(MAX_KNOWN);
@@ -34,7 +37,7 @@ export class TokenDecimals {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Leaves out tokens that state no decimals, and tokens about which no node could say anything now. */
+  /** Leaves out tokens that state no decimals, and tokens for which no node has an answer now. */
   async read(networkId: number, tokens: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
     const unknown = [...tokens].filter((token) => token !== NATIVE_TOKEN && !this.#known.has(keyOf(networkId, token)));
     if (unknown.length > 0) await this.#learn(networkId, unknown);
@@ -66,7 +69,7 @@ export class TokenDecimals {
     for (const [token, { decimals }] of learned) this.#known.set(keyOf(networkId, token), decimals);
   }
 
-  /** A symbol that no node returns stays unknown: amounts do not wait for it. */
+  /** If no node returns the symbol, it stays unknown, because amounts do not need it. */
   async #ask(networkId: number, token: string): Promise<Answer> {
     const isListed = listedSymbol(networkId, token) !== null;
     const [decimals, symbol] = await Promise.all([

@@ -1,11 +1,11 @@
 import { cleanSymbol } from '../../../domain/chain/tokens.ts';
 
-/** Longer symbols are not read: a contract can return megabytes. */
+/** Paybell does not read longer symbols, because a contract can return megabytes. */
 const MAX_SYMBOL_BYTES = 256;
 const WORD = 64;
 /** The position of the text in the result, and the number of its bytes. */
 const TEXT = /^0x0{62}20([0-9a-f]{64})([0-9a-f]*)$/i;
-/** Some early tokens return 32 bytes, filled up with zeros. */
+/** Some early tokens return 32 bytes, padded with zeros. */
 const FIXED = /^0x([0-9a-f]{64})$/i;
 
 /** The symbol in the result of `symbol()`, cleaned. Null if the result is not a text. */

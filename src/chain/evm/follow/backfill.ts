@@ -19,9 +19,10 @@ import type { BackfillProgress } from './memory.ts';
 import { withVerdicts } from './witnesses/verdicts.ts';
 
 /**
- * Reads the blocks from before a source was followed, for this source alone, one range after another between the live polls. The
- * header of an anchor in each response shows that the node is on the followed chain. Each range is read twice, by two nodes if there
- * are two. If a block above finality is replaced since then, the live poll reads it again, or the check before finality does.
+ * Reads the blocks from before a source was followed, for this source alone, one range after another between the live
+ * polls. The header of an anchor in each response shows that the node is on the followed chain. Each range is read
+ * twice, by two nodes if there are two. If the network later replaces a block that is not final, the live poll or the
+ * check before finality reads the new block.
  */
 
 const READINGS = 2;
@@ -34,8 +35,8 @@ export function hasBackfill(poll: EvmPoll): boolean {
 }
 
 /**
- * Reads one range of one source. Entities take turns, and so do the sources of an entity. A single node is asked for a range
- * twice, in two calls.
+ * Reads one range of one source. Entities take turns, and so do the sources of an entity. If there is a single node, it
+ * reads the range in two calls of this function.
  */
 export async function backfillOnce(poll: EvmPoll, reader: Node): Promise<void> {
   const { memory, nodes } = poll.follow;
@@ -50,7 +51,7 @@ export async function backfillOnce(poll: EvmPoll, reader: Node): Promise<void> {
   await readOnce(poll, other, source, progress);
 }
 
-/** The range that is being read, or the next one of the next source. */
+/** The range that is being read, or the next range of the next source. */
 function progressOf(poll: EvmPoll): BackfillProgress | null {
   const { memory, clock, nodes } = poll.follow;
   if (clock.nowMs() < memory.backfillAtMs) return null;
@@ -70,7 +71,7 @@ function progressOf(poll: EvmPoll): BackfillProgress | null {
   return memory.backfill;
 }
 
-/** An entity with many sources delays another entity by one range. */
+/** Entities take turns, so that an entity with many sources delays another entity by only one range. */
 function inTurn(pending: readonly FollowedSource[], turn: number): FollowedSource | undefined {
   const entities = [...Map.groupBy(pending, ({ entityId }) => entityId).values()];
   const own = entities[turn % Math.max(1, entities.length)] ?? [];
@@ -105,7 +106,7 @@ async function readOnce(
   return write(poll, node, source, progress, { ...reading, header: reading.header });
 }
 
-/** The oldest block at or above this one that a node agreed with; null for one above the tip. */
+/** The oldest known block at or above `block` that a node agreed with; null if `block` is above the tip. */
 function anchorAbove({ state, follow }: EvmPoll, block: number): BlockRef | null {
   const floor = state.anchors[floorIndex(state.anchors, state.final)];
   return [floor, follow.memory.agreed, state.tip].find((anchor) => anchor && anchor.number >= block) ?? null;
@@ -141,7 +142,7 @@ async function write(
   });
   const { changes: judged, open } = await withVerdicts(poll, progress, await dateExpected(poll, node, all, changes));
   if (open.length > 0) {
-    // Too few nodes can be asked, or a fork has moved a fact: the range is read again from the start, and not at once.
+    // Too few nodes can be asked, or a reorg has moved a fact. The range starts again after `UNDECIDED_MS`.
     memory.backfill = null;
     memory.backfillAtMs = poll.follow.clock.nowMs() + UNDECIDED_MS;
     return false;
@@ -156,8 +157,8 @@ async function write(
 }
 
 /**
- * The facts of all readings in blocks that are still there. If the newest reading lacks a fact, a node has left it out or a fork
- * has removed it. Its block decides, because no live poll reads a block below finality again.
+ * The facts of all readings whose blocks are still in the chain. If the newest reading lacks a fact, a node has left it
+ * out or a reorg has removed it. The fact's block decides, because no live poll reads a final block again.
  */
 async function standing(node: Node, progress: BackfillProgress, logs: readonly Log[], header: Header) {
   const { facts, last, isInDoubt } = progress;
@@ -206,7 +207,7 @@ function noteRepetition(progress: BackfillProgress): void {
   progress.total++;
 }
 
-/** A fact that the two readings have in different blocks was moved by a fork in between: the newer reading counts. */
+/** If two readings have a fact in different blocks, a reorg came in between, and the newer reading counts. */
 function noteReading(progress: BackfillProgress, node: Node, found: readonly FoundFact[]): void {
   const before = progress.facts.size;
   // Most facts have the same votes, and share one object.
@@ -238,7 +239,7 @@ function rangeOf({ follow }: EvmPoll, source: FollowedSource): BlockRange {
 }
 
 /**
- * Contains the revision of rereading: if an address begins to count in a range that was already begun, the range starts
+ * Contains the reread revision. If an address begins to count in blocks of a range that has begun, the range starts
  * again.
  */
 function keyOfSource({ entityId, sourceId, rereadRevision = 0 }: FollowedSource): string {

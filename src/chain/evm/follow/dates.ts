@@ -6,9 +6,9 @@ import { blockAt } from '../rpc/calls.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * Adds the time of its block to each new position of a payment that an invoice expects. The time says whether the payment is late. A
- * node may send the time with a log. Paybell asks for the headers of other blocks, and of those whose time is not credible, and for no others. If
- * the node of the reading does not know a time, or its time is not credible, Paybell asks the other nodes.
+ * Adds the block time to each new position of a payment that an invoice expects. The time decides whether the payment
+ * is late. If a log comes without the time, or the time is not credible, Paybell asks for the block's header: first the
+ * node of the reading, then the other nodes.
  */
 export async function dateExpected(
   poll: EvmPoll,
@@ -53,7 +53,10 @@ async function readTimes(
   return new Map(credible.map(({ hash, timestampS }) => [hash, timestampS]));
 }
 
-/** The payment then stays without a time: the block at which its invoice expired decides. */
+/**
+ * Returns no times if the node fails. If a payment stays without a time, the block at which its invoice expired
+ * decides.
+ */
 async function readTimesUnlessFailing(...reading: Parameters<typeof readTimes>): ReturnType<typeof readTimes> {
   try {
     return await readTimes(...reading);

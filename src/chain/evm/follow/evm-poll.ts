@@ -2,13 +2,13 @@ import type { Follow, Poll } from '../../follow/poll.ts';
 import type { Decoder } from '../decode/decoder.ts';
 import type { EvmMemory } from './memory.ts';
 
-/** The questions that a family asks of its nodes. */
+/** The questions that Paybell asks the nodes of a family. */
 export type EvmHabits = {
-  /** Whether nodes know a block that is safe. */
+  /** Whether nodes know the tag `safe`. */
   readonly asksSafe: boolean;
   /**
-   * Whether a poll that asks what is final trusts the node to still have the head that it has just named. If the node does not
-   * have it, it leaves out a payment, and the next reading of the tail finds that.
+   * Whether a poll that asks for the final block saves the check that the node still has its head. If the node no
+   * longer has it, the poll may miss a payment, and the next reading of the tail finds the payment.
    */
   readonly savesCalls: boolean;
 };
@@ -21,5 +21,5 @@ export type EvmFollow = Follow & {
   readonly memory: EvmMemory;
 };
 
-/** One look at an EVM network. */
+/** One poll of an EVM network. */
 export type EvmPoll = Poll<EvmFollow>;

@@ -23,13 +23,13 @@ export async function firstLook(poll: EvmPoll, node: Node, look: Look): Promise<
   const groundNumber = Math.max(0, Math.min(tipNumber, finalNumber ?? tipNumber - GROUND_BLOCKS));
   const [tip, ground] = await blocksAt(node, [tipNumber, groundNumber], head);
   if (tip === undefined || ground === undefined) throw new InDoubt();
-  // Everything else is compared with this block: a node of another chain must not choose it alone.
+  // All later blocks are compared with this block, so a node of another chain must not choose it alone.
   if (!(await mayStartAt(poll, node, ground))) throw new InDoubt();
   await poll.commit({
     tip,
     anchors: tip.number === ground.number ? [tip] : [tip, ground],
-    // Nothing above the tip was read yet. A reorg may have removed the facts that are stored there, so they reach no finality
-    // with this step.
+    // Nothing above the tip was read yet. A reorg may have removed the facts that are stored there, so this step must
+    // not raise their finality.
     head: tip.number,
     headS: head.timestampS,
     final: finalNumber === null ? null : ground.number,

@@ -8,25 +8,25 @@ import { isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * A source may ask for more logs in one block than can be read. It is paused and tried again later, so that the other sources
- * continue. Logs count for the sources that take them: a source with few payments is never paused because another source, or the
- * contract, has many logs. A refusal alone proves little: it takes one more node, or the same node in two polls, to pause a
- * source for it.
+ * Pauses a source that asks for more logs in one block than can be read, so that other sources continue. The source is
+ * tried again later. A log counts only for the sources that take it: a source with few payments is never paused because
+ * another source, or the contract, has many logs. One refusal proves little, so Paybell pauses a source only if a
+ * second node refuses too, or the same node in two polls.
  */
 
-/** A source that takes more logs than this in one block does not take payments. */
+/** No source of real payments takes more logs than this in one block. */
 const MAX_BLOCK_LOGS = 10_000;
 /** The most logs of one block that are read for all sources together. */
 const MAX_BLOCK_TOTAL = 30_000;
 const MAX_REQUESTS = 60;
-/** A refusal that is further back than this has been forgotten. */
+/** Polls after which a refusal no longer counts. */
 const SUSPECT_POLLS = 100;
 /** The size of a log without its data. */
 const LOG_BYTES = 600;
 /** A first topic that no log has. */
 const NO_TOPIC = `0x${'f'.repeat(64)}`;
 
-/** Sources that take more logs in one block than are read, with that block. */
+/** Sources that take more logs in one block than Paybell reads, with the number of the block. */
 export type Flood = ReadonlyMap<FollowedSource, number>;
 
 export function findFlood(logs: readonly Log[], sources: readonly FollowedSource[]): Flood {
@@ -47,8 +47,8 @@ export function findFlood(logs: readonly Log[], sources: readonly FollowedSource
 }
 
 /**
- * Call it if the logs of a block cannot be read. Pauses the sources that cause it, or makes the next attempt ask in
- * smaller parts.
+ * Call this if the logs of a block cannot be read. Pauses the sources that are the cause, or makes the next attempt ask
+ * in smaller parts.
  */
 export async function pauseRefused(poll: EvmPoll, node: Node, block: number, sources = poll.sources): Promise<void> {
   const flood = await searchFlood(poll, node, block, sources);
@@ -59,10 +59,16 @@ export async function pauseRefused(poll: EvmPoll, node: Node, block: number, sou
 
 export async function pauseFlood(poll: EvmPoll, flood: Flood): Promise<void> {
   const [block] = flood.values();
-  await poll.pause([...flood.keys()], `The source takes more logs in block ${block} than can be read.`);
+  await poll.pause(
+    [...flood.keys()],
+    `In block ${block}, the source matches more logs than Paybell can read. Narrow its conditions, then resume it.`,
+  );
 }
 
-/** Asks for ever smaller parts of the sources. Finds none if each of them can be read. */
+/**
+ * Halves the sources until each request can be read, to find those that flood. If each source can be read alone but not
+ * all together, returns the largest.
+ */
 async function searchFlood(
   poll: EvmPoll,
   node: Node,
@@ -82,7 +88,7 @@ async function searchFlood(
     if (!isRefusal(reading)) sizes.add(part, reading.logs);
     else if (part.length > 1) {
       const middle = Math.ceil(part.length / 2);
-      // The part with the sources without conditions is read first.
+      // Reads the part that has the sources without conditions first.
       queue.push(part.slice(middle), part.slice(0, middle));
     } else if (only !== undefined) {
       if (reading === 'too_large' || (await isProved(poll, node, block, only))) flood.push(only);
@@ -105,7 +111,10 @@ function readBlock(node: Node, block: number, sources: readonly FollowedSource[]
   return readBlocks(node, { from: block, to: block, check: block, sources });
 }
 
-/** Throws if the node refuses these logs for another reason than their number. */
+/**
+ * Whether a second refusal confirms that these sources flood. Throws if the node refuses for another reason than the
+ * number of logs.
+ */
 async function isProved({ follow }: EvmPoll, node: Node, block: number, { sources }: Demand): Promise<boolean> {
   const { nodes, memory } = follow;
   const nothing = sources.map(({ earlier: _, ...source }) => ({ ...source, topic: NO_TOPIC }));
@@ -129,7 +138,7 @@ function failureOf(node: Node): RpcFailure {
   return failure;
 }
 
-/** How much of a block each demand takes. */
+/** Counts the bytes of a block that each demand takes. */
 class Sizes {
   logs = 0;
   readonly #bytes = new Map<Demand, number>();

@@ -4,9 +4,10 @@ import type { Waits } from '../decode/decoder.ts';
 import type { EvmPoll } from './evm-poll.ts';
 
 /**
- * A source with `deliverHistory` gets its older payments first, then its newer ones. Until the backfill has read the older blocks,
- * live polls leave new payments to it, and its range grows with the tail. When the backfill is near the tail, a live poll begins
- * at the backfill's next block. After that poll, Paybell follows the source like any other.
+ * Paybell publishes the older payments of a source with `deliverHistory` before the newer ones. Until the backfill has
+ * read the older blocks, live polls leave new payments to the backfill, and its range grows with the tail. When the
+ * backfill is near the tail, a live poll begins at the backfill's next block. After that poll, Paybell follows the
+ * source like any other.
  */
 
 /** Limit on the blocks that a live poll reads in addition to its tail, so that a source can join it. */
@@ -16,7 +17,7 @@ function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
   return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
 }
 
-/** Whether blocks of the source below the tail are still to be read, and payments above them have to wait. */
+/** Whether the source has unread blocks below the tail, so that its payments above these blocks must wait. */
 function isBehind(source: FollowedSource, tailFrom: number): boolean {
   const { deliverHistory, nextBlock, lastBlock, fromBlock } = source;
   if (!deliverHistory) return false;
@@ -24,7 +25,7 @@ function isBehind(source: FollowedSource, tailFrom: number): boolean {
   return lastBlock === null ? next < tailFrom : isPending(source) && next < tailFrom;
 }
 
-/** The first block of a live poll of at most `blocks` blocks: lower than the tail if a source joins it. */
+/** The first block of a live poll of at most `blocks` blocks: lower than the tail if a source joins the tail. */
 export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks: number): number {
   const most = Math.min(JOIN_BLOCKS, blocks);
   const joins = sources.flatMap((source) => {
@@ -36,9 +37,9 @@ export function tailStart({ sources, state }: EvmPoll, tailFrom: number, blocks:
 }
 
 /**
- * Tells whether a live poll that began with this block leaves a block to the backfill of a source; undefined if no source waits.
- * Another source of the entity that takes the same log does not wait with it. The decoder keeps the sources of earlier polls, so
- * sources are compared by their ids.
+ * Tells whether a live poll that begins at `tailFrom` leaves a block to the backfill of a source; undefined if no
+ * source waits. If another source of the entity takes the same log, that source does not wait. The decoder keeps the
+ * sources of earlier polls, so sources are compared by their ids.
  */
 export function waitsAbove({ sources }: Pick<EvmPoll, 'sources'>, tailFrom: number): Waits | undefined {
   const behind = sources.filter((source) => isBehind(source, tailFrom));
@@ -59,8 +60,9 @@ export function inTurn(changes: readonly FactChange[], waits: Waits | undefined)
 }
 
 /**
- * The blocks that backfills must read after a live poll that began with this block. A source that was not followed before, or
- * was paused, needs the blocks below it. A source that is behind also needs the blocks that the poll has read without publishing its payments.
+ * The blocks that backfills must read after a live poll that began at `tailFrom`. A source that was new or paused needs
+ * the blocks below `tailFrom`. A source that is behind also needs the blocks that the poll has read without publishing
+ * its payments.
  */
 export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): BackfillProgress[] {
   return sources.flatMap((source) => {
@@ -73,8 +75,9 @@ export function backfillsBelow({ sources }: EvmPoll, tailFrom: number): Backfill
 }
 
 /**
- * Leaves out facts of other entities, whose sources read their own blocks. Another source of the entity may have read these blocks
- * long ago and published their payments. If retention has removed these payments since, Paybell must not publish them again.
+ * Leaves out facts of other entities, whose sources read their own blocks. Another source of the entity may have read
+ * these blocks long ago and published their payments. Retention may have removed these payments since then. Their facts
+ * are silent, so that Paybell does not publish them again.
  */
 export function ofBackfill(
   { sources }: Pick<EvmPoll, 'sources'>,
@@ -93,7 +96,7 @@ export function ofBackfill(
   });
 }
 
-/** Whether the source of a fact has still to read its block. */
+/** Whether the source of a fact still has to read the fact's block. */
 export function isUnread({ sources }: Pick<EvmPoll, 'sources'>, { entityId, sourceId, position }: FoundFact): boolean {
   const source = sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);
   return source !== undefined && !hasRead(source, position.blockNumber);
@@ -112,7 +115,10 @@ export function isReadable(source: FollowedSource, { state, follow }: EvmPoll): 
   return !source.deliverHistory || (source.nextBlock ?? 0) <= tail;
 }
 
-/** The progress after a range up to this block. With `deliverHistory`, the source stays behind until a live poll joins it. */
+/**
+ * The progress after a range up to the block `to`. With `deliverHistory`, the source stays behind until a live poll
+ * reaches its next block.
+ */
 export function progressAfter({ entityId, sourceId, lastBlock, deliverHistory }: FollowedSource, to: number) {
   const last = lastBlock ?? to;
   return { entityId, sourceId, nextBlock: to + 1, lastBlock: deliverHistory ? Math.max(last, to + 1) : last };

@@ -61,7 +61,7 @@ async function readByHash(poll: EvmPoll, node: Node, { head }: Look, { from, to,
   return { ...reading, logs: datedByHead(poll, node, head, reading.logs), header: head };
 }
 
-/** The head comes from an earlier call, so that a reading up to it needs no header of its own. */
+/** Dates the logs with the head from an earlier call, so that the reading needs no header. */
 function datedByHead({ follow, lease }: EvmPoll, node: Node, head: Header, logs: readonly Log[]): readonly Log[] {
   return follow.witnesses.mayDate(node, head, lease.nowMs) ? datedBy(head, logs) : logs;
 }
@@ -71,7 +71,10 @@ type Wanted = { readonly from: number; readonly to: number; readonly transaction
 /** `check` is the block whose header comes with the logs; null for none. */
 type Checked = Wanted & { readonly check: number | null };
 
-/** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
+/**
+ * Throws `InDoubt` if the header is missing, or differs from the head that was seen or from the block that the logs
+ * name.
+ */
 async function readConsistently(poll: EvmPoll, node: Node, look: Look, wanted: Wanted): Promise<SureReading | Refusal> {
   const { head } = look;
   const ofBlock = await readByHash(poll, node, look, wanted);

@@ -22,13 +22,16 @@ export type LiveResult =
   | { readonly kind: 'behind' }
   | { readonly kind: 'minority' }
   | { readonly kind: 'conflict' }
-  /** Fewer blocks or fewer contracts are read by the next attempt. */
+  /** This was the first look, or the next attempt must read fewer blocks or contracts. */
   | { readonly kind: 'again' };
 
-/** How often a poll that found nothing is written, so that others see that the network is followed. */
+/** How often a poll without news is stored, to show that the network is followed. */
 const QUIET_COMMIT_MS = 5_000;
 
-/** Reads the blocks after the tip, and the tail again if that is due, compares, and writes what changed. */
+/**
+ * Reads the blocks after the tip, and the tail again if that is due. Compares them with the stored facts, and stores
+ * the changes.
+ */
 export async function followLive(poll: EvmPoll, node: Node, withTags: boolean): Promise<LiveResult> {
   const { memory, clock, nodes } = poll.follow;
   const isFirst = poll.state.tip === null;
@@ -108,8 +111,8 @@ async function writeTail(poll: EvmPoll, node: Node, tail: Tail): Promise<void> {
 }
 
 /**
- * The logs of the blocks that were read, and the logs of receipts, each once. A receipt may come from a node on another branch:
- * if it names another block than the logs of its transaction, the logs decide.
+ * The logs of the blocks and of the receipts, each once. If a receipt names another block than the logs of its
+ * transaction, the logs decide, because the receipt may come from a node on another branch.
  */
 function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
   if (receipts.size === 0) return logs;
@@ -124,7 +127,7 @@ function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
   return [...new Map(all.map((log) => [placeOf(log), log])).values()];
 }
 
-/** Blocks of stored facts that were not found, and blocks that only a receipt names. */
+/** Blocks of stored facts that were not found, and blocks that receipts name. */
 function blocksInQuestion({ reading }: Tail, found: readonly FoundFact[], stored: Parameters<typeof missingFacts>[1]) {
   const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
   const named = [...reading.receipts.values()].flatMap((receipt) => receipt ?? []);
@@ -143,7 +146,10 @@ function noteReorg(poll: EvmPoll, { look: { agreed, isTipReplaced }, from }: Tai
   poll.reorgDepth = Math.max(depth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
 }
 
-/** The anchors after this poll: blocks that the node agreed with, newer ones that nothing contradicts, and the new tip. */
+/**
+ * The anchors after this poll: blocks that the node agreed with, newer blocks that nothing contradicts, and the new
+ * tip.
+ */
 function anchorsAfter(poll: EvmPoll, tail: Tail, blocks: CanonicalBlocks, isReorg: boolean): BlockRef[] {
   const { look, to, reading } = tail;
   const agreed = look.agreed?.number ?? 0;
@@ -169,8 +175,9 @@ function anchorsAfter(poll: EvmPoll, tail: Tail, blocks: CanonicalBlocks, isReor
 }
 
 /**
- * Only the last step stores the progress of backfills. The blocks in which a source joins the tail are below the newest anchor:
- * after a failed step, the next poll reads them again only if the source is still behind.
+ * Only the last step stores the progress of backfills. Until then, a source that joins the tail is stored as behind, so
+ * that the next poll reads its blocks again after a failed step. They are below the newest anchor, where polls do not
+ * read otherwise.
  */
 async function writeSteps(
   poll: EvmPoll,
@@ -204,12 +211,15 @@ async function writeSteps(
   });
 }
 
-/** Among several nodes, the tip gets its time from the node that checks what the leader has read. */
+/** Whether no second node checks the leader's readings. Otherwise the tip gets its time from the node that checks. */
 function isAlone({ nodes, memory, clock }: EvmFollow): boolean {
   return nodes.count === 1 || memory.readings.isAlone(clock.nowMs());
 }
 
-/** The newest block that a quorum calls safe, as far as it was read. While nodes have different blocks, it does not rise. */
+/**
+ * The newest block that a quorum calls safe, at most the last block read. Null while nodes have different blocks, so
+ * that the stored block does not rise.
+ */
 function safeUpTo({ state, follow }: EvmPoll, to: number): number | null {
   const { safe } = follow.witnesses.agree(state);
   return safe === null || follow.memory.isDisagreeing ? null : Math.min(safe, to);

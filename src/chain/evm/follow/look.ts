@@ -15,12 +15,12 @@ export type Look = {
   readonly withTags: boolean;
   /** The block that the node calls final; null if it did not say, or was not asked. */
   readonly finalized: Header | null;
-  /** The newest stored block that is known to be the node's too; null before the first block was read. */
+  /** The newest stored block that the node is known to have; null before the first block was read. */
   readonly agreed: BlockRef | null;
   /** Whether a newer stored block was replaced. */
   readonly isTipReplaced: boolean;
   readonly blockTimeMs: number | null;
-  /** Blocks of the node that are known from looking for the one that agrees, by number. */
+  /** The node's blocks that this poll has seen, by number. */
   readonly hashes: ReadonlyMap<number, string>;
 };
 
@@ -30,20 +30,23 @@ export type LookResult =
   | { readonly kind: 'behind' }
   /** The node has replaced the tip, and other nodes have not. */
   | { readonly kind: 'minority' }
-  /** The node has none of the stored blocks above finality, and another one at it. */
+  /** The node has none of the stored blocks above finality, and another block at finality. */
   | { readonly kind: 'conflict' };
 
-/** How far back each batch goes, in anchors from the one that disagreed. */
+/** How far back each batch goes, in anchors from the anchor that disagreed. */
 const STEPS_BACK = [
   [1, 3, 7],
   [15, 31, 63],
   [127, 255],
 ];
-/** How often a node may have a lower head than the tip, and another block below it, before it is followed back. */
+/**
+ * Number of polls in which a node has a lower head than the tip, and another block below its head, before Paybell
+ * follows it back.
+ */
 const SHORT_FORKS = 3;
 /** The block time is learned over this many blocks, so that one late block does not change it much. */
 const PACE_BLOCKS = 16;
-/** On a network with several blocks a poll, the tip is looked for in the chain of the head this often. */
+/** How often Paybell checks that the head descends from the tip, on a network with several blocks per poll. */
 const VERIFY_MS = 5_000;
 const MANY_BLOCKS_MS = 1_000;
 const MAX_GROWTH = 4;
@@ -74,7 +77,7 @@ export async function lookAt(poll: EvmPoll, node: Node, { withTags, isTail }: Lo
   const head = outcomes.value(latest);
   if (head === null) throw garbageFrom(node);
   witnesses.noteHead(node, head);
-  // A node without a tag has an error, null or an empty hash for it.
+  // A node that does not know a tag returns an error, null or an empty hash.
   const tags = withTags
     ? { finalized: outcomes.valueOrNull(finalized), safe: habits.asksSafe ? outcomes.valueOrNull(safe) : null }
     : { finalized: null, safe: null };
@@ -98,8 +101,8 @@ export async function lookAt(poll: EvmPoll, node: Node, { withTags, isTail }: Lo
 }
 
 /**
- * Whether the head is the tip or its child. With several blocks a poll, the head counts as a descendant of the tip for a few
- * seconds.
+ * Whether the head is the tip or its child. With several blocks per poll, any newer head counts for a few seconds after
+ * the last check.
  */
 function isNext(poll: EvmPoll, tip: BlockRef, head: Header): boolean {
   const { state, follow } = poll;
@@ -142,7 +145,8 @@ async function compareAt(poll: EvmPoll, node: Node, look: Compared, header: Head
       look: { ...look, isTipReplaced, blockTimeMs: learnBlockTime(look.blockTimeMs, header, head) },
     };
   }
-  // A shorter node may be on an abandoned branch. Follow it back only after it has stayed there for `SHORT_FORKS` polls.
+  // A node with a lower head may be on an abandoned branch. Follow it back only after it has stayed there for
+  // `SHORT_FORKS` polls.
   if (head.number < tip.number && ++memory.shortForks < SHORT_FORKS) return behind(poll, head);
   const agreed = await walkBack(poll, node, anchor, head, hashes);
   if (agreed === null) return { kind: 'conflict' };
@@ -152,8 +156,9 @@ async function compareAt(poll: EvmPoll, node: Node, look: Compared, header: Head
 }
 
 /**
- * Whether a node that has the anchor has the newer tip too. If not, it has replaced the anchors between them: one node alone
- * may not do that, and none of them can become final. The only node is not asked: finality needs its word again.
+ * Whether a node that has the anchor also has the newer tip. If not, it has replaced the anchors in between. One node
+ * of several may not do that alone, and the replaced anchors must not become final. A network's only node is not asked
+ * here, because it is asked again before finality.
  */
 async function hasTip({ follow }: EvmPoll, node: Node, { head, agreed }: Compared, tip: BlockRef): Promise<boolean> {
   const isKept = head.hash === tip.hash || head.parentHash === tip.hash || agreed.hash === tip.hash;
@@ -166,7 +171,7 @@ function behind(poll: EvmPoll, head: Header): LookResult {
   return { kind: 'behind' };
 }
 
-/** The newest anchor of a few that the node has too; null if it has another block at finality. */
+/** The newest of some anchors that the node has too; null if it has another block at finality. */
 async function walkBack(
   poll: EvmPoll,
   node: Node,
@@ -215,6 +220,6 @@ function learnBlockTime(beforeMs: number | null, older: Header, newer: Header): 
   if (blocks <= 0 || newer.timestampS <= older.timestampS) return beforeMs;
   const learnedMs = ((newer.timestampS - older.timestampS) / blocks) * 1_000;
   if (beforeMs === null) return Math.round(learnedMs);
-  // One node with a wrong clock, or one long pause of the network, must not change it by much.
+  // One node with a wrong clock, or one long pause of the network, must not change the block time by much.
   return Math.round(beforeMs * 0.8 + Math.min(learnedMs, MAX_GROWTH * beforeMs) * 0.2);
 }

@@ -13,17 +13,17 @@ import { Readings } from './witnesses/readings.ts';
 
 const DISTRUSTED_RESPONSES = 100;
 const MAX_SUSPECTS = 1_000;
-/** How often the tail is read again at most, while no node leaves anything out. */
+/** The least time between two readings of the tail, while no node leaves anything out. */
 const TAIL_MS = 10_000;
 const MAX_DENIED = 10_000;
 const LONG_AGO = Number.NEGATIVE_INFINITY;
 
-/** How far the readings of blocks that must become final have come. */
+/** The progress of the readings that a block needs before it becomes final. */
 export type ConfirmProgress = {
   readonly target: BlockRef;
   /** The last block of the readings. It only falls, because earlier readings say nothing about blocks above it. */
   to: number;
-  /** Responses that were read since the last one that had something new. */
+  /** Responses since the last one with a new fact. */
   readings: number;
   total: number;
   /** The nodes that have the target, and those that have another block there, by their ids. */
@@ -31,7 +31,10 @@ export type ConfirmProgress = {
   readonly others: Set<string>;
   /** The votes on facts, by their keys and blocks. */
   readonly votes: Map<string, Votes>;
-  /** Facts that a reading has shown and on which too few nodes could vote: they are not stored, and finality waits for them. */
+  /**
+   * Facts that a reading has shown, but on which too few nodes could vote. They are not stored, and finality waits for
+   * them.
+   */
   open: readonly FoundFact[];
 };
 
@@ -68,7 +71,7 @@ export type BackfillProgress = {
 export class EvmMemory extends Memory {
   range = new BlockRange(null);
   contractsPerCall = MAX_CONTRACTS;
-  /** Sources whose logs of one block a single node refused, with the poll in which it did. */
+  /** Sources whose logs of one block a network's only node refused, with the number of that poll. */
   readonly suspects = new BoundedMap<string, number>(MAX_SUSPECTS);
   /** The head that was seen last. */
   head: number | null = null;
@@ -82,7 +85,7 @@ export class EvmMemory extends Memory {
   readonly readings = new Readings();
   /** Responses about the tail that a follower still needs before it reads the tail less often. */
   #tailReadings = DISTRUSTED_RESPONSES;
-  /** When the tip was last found in the chain of a head. */
+  /** When a head was last known to descend from the tip. */
   verifiedAtMs = LONG_AGO;
   /** Nodes that refuse filters by block hash: how often in a row. */
   readonly hashRefusals = new Map<string, number>();
@@ -91,20 +94,20 @@ export class EvmMemory extends Memory {
   trace: LostTrace | null = null;
   /** Lost transactions that are in a block again, so that their receipts are asked for. */
   readonly included = new Set<string>();
-  /** Facts in blocks whose nodes deny them. */
+  /** Facts, with the block in which nodes have denied them. */
   readonly denied = new BoundedMap<string, true>(MAX_DENIED);
   /** When nodes were last asked again about payments on which they are tied. */
   reviewedAtMs = LONG_AGO;
-  /** The head at which held events were asked for, and which of them. */
+  /** The head at which Paybell last asked for held events, and the events that it asked for. */
   heldHead: string | null = null;
   readonly heldAsked = new Set<string>();
-  /** The head of the node that was behind last; null after one that was not. */
+  /** The head of the leader if it was behind in the last poll; null if it was not. */
   lowHead: number | null = null;
   /** Polls in a row in which a node had a head below the tip, and another block at the anchor. */
   shortForks = 0;
   /** The block at which a node agreed last. */
   agreed: BlockRef | null = null;
-  /** Responses that still have to be complete before nodes are trusted again after one of them left facts out. */
+  /** After a node has left facts out: the number of complete responses still needed before nodes are trusted again. */
   #distrust = 0;
   /** The block that the nodes agree is final, before its logs are confirmed. */
   candidate: BlockRef | null = null;
@@ -115,7 +118,7 @@ export class EvmMemory extends Memory {
   /** The next backfill begins at this time at the earliest. */
   backfillAtMs = LONG_AGO;
   readonly backfillRanges = new Map<string, BlockRange>();
-  /** The nodes that did not have a lost fact, each as often as it was asked. */
+  /** For each lost fact, the nodes that answered without it, one entry for each answer. */
   readonly absences = new Map<string, string[]>();
 
   constructor(isPractice = false) {
@@ -139,15 +142,18 @@ export class EvmMemory extends Memory {
   }
 
   /**
-   * Whether the leader reads the tail again. In doubt, and at first, it does so in every poll: payments near the head would be
-   * missing otherwise. Later, another node reads it, if there is one.
+   * Whether the leader reads the tail again. In doubt, and for the first responses, the leader does so in every poll,
+   * because payments near the head could be missing. Later, another node reads the tail, if there is one.
    */
   isTailDue(tip: number, nowMs: number, hasOthers: boolean): boolean {
     if (this.isInDoubt || this.#tailReadings > 0) return true;
     return !hasOthers && tip - this.tailTip >= TAIL_BLOCKS && nowMs - this.tailReadAtMs >= TAIL_MS;
   }
 
-  /** In doubt, another node reads the tail in every poll too: the leader may leave the same log out of every response. */
+  /**
+   * In doubt, another node also reads the tail in every poll, because the leader may leave the same log out of every
+   * response.
+   */
   isOthersTailDue(tip: number, nowMs: number): boolean {
     if (this.isInDoubt) return true;
     return tip - this.othersTail.tip >= TAIL_BLOCKS && nowMs - this.othersTail.atMs >= TAIL_MS;

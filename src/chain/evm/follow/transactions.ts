@@ -6,10 +6,12 @@ import type { EvmPoll } from './evm-poll.ts';
 
 /** Follows events that are held for a transaction, by the receipt of the transaction, because no log shows them. */
 
-/** Held events wait until retention removes them, and each poll asks for some. */
+/**
+ * Limit on the held events of one poll. Later polls ask for the others, which may wait until retention removes them.
+ */
 const HELD_A_POLL = 8;
 
-/** The transactions to ask for at this head. At one head, each held event is asked for once. */
+/** The transactions to ask for at this head. Each held event is asked for once at each head. */
 export function transactionsToAsk({ lease, follow }: EvmPoll, headHash: string): string[] {
   const { memory } = follow;
   const isAsked = (fact: StoredFact) => memory.heldHead === headHash && memory.heldAsked.has(keyOf(fact));
@@ -17,7 +19,9 @@ export function transactionsToAsk({ lease, follow }: EvmPoll, headHash: string):
   return [...new Set(due.map(({ transactionHash }) => transactionHash))].slice(0, HELD_A_POLL);
 }
 
-/** Notes the receipts that were read at this head. A receipt of another branch says nothing, and is asked for again. */
+/**
+ * Notes the receipts that were read at this head. A receipt of another branch proves nothing, so it is asked for again.
+ */
 export function noteHeldAsked({ lease, follow }: EvmPoll, headHash: string, { receipts, isCanonical }: Receipts): void {
   const { memory } = follow;
   if (memory.heldHead !== headHash) memory.heldAsked.clear();
@@ -30,7 +34,7 @@ export function noteHeldAsked({ lease, follow }: EvmPoll, headHash: string, { re
 
 export type Receipts = {
   readonly receipts: ReadonlyMap<string, Receipt | null>;
-  /** Whether the block of a receipt is one that was read or that stands below. */
+  /** Whether the block of a receipt is in the node's chain, at or below the last block read. */
   readonly isCanonical: (receipt: Receipt) => boolean;
 };
 
@@ -54,7 +58,10 @@ export function askedFacts({ lease }: EvmPoll, receipts: ReadonlyMap<string, unk
     .map((fact) => ({ ...keysOf(fact), isAbsent: receipts.get(fact.transactionHash) === null }));
 }
 
-/** A transaction has failed for good once the block of its receipt is final: until then a fork may include it again. */
+/**
+ * Whether the failure of a transaction is certain: its block is final. Until then, a reorg may include the transaction
+ * again.
+ */
 function hasFailed({ state: { final } }: EvmPoll, { blockNumber }: Receipt): boolean {
   return final !== null && blockNumber <= final;
 }

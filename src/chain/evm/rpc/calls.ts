@@ -23,7 +23,7 @@ export function taggedBlock(tag: BlockTag): Call<Header | null> {
   return { method: 'eth_getBlockByNumber', params: [tag, false], read: readHeader };
 }
 
-/** Null for a block that the node has not got. */
+/** Null for a block that the node does not have. */
 export function blockAt(number: number): Call<Header | null> {
   return {
     method: 'eth_getBlockByNumber',
@@ -52,7 +52,7 @@ export function transfersIn(block: number | string): Call<BlockTransfers | null>
   };
 }
 
-/** Null for a transaction that moves no coin to an address; undefined for one that the node does not have. */
+/** Null if the transaction moves no coin to an address; undefined if the node does not have the transaction. */
 export function transferOf(transactionHash: string): Call<Transfer | null | undefined> {
   return {
     method: 'eth_getTransactionByHash',
@@ -92,7 +92,7 @@ export function receiptOf(transactionHash: string): Call<Receipt | null> {
   };
 }
 
-/** A node that answers another question than it was asked is broken. */
+/** Throws if the value answers another question: such a node is broken. */
 function rejectOther<Value>(value: Value, isOther: (value: NonNullable<Value>) => boolean): Value {
   if (value != null && isOther(value)) throw new RpcFailure('garbage');
   return value;

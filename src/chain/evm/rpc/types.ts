@@ -1,6 +1,6 @@
 import type { Header } from '../../follow/header.ts';
 
-/** A log as a node gave it, checked: addresses, hashes and data are in lower case, numbers are numbers. */
+/** A checked log of a node. Addresses, hashes and data are in lower case. */
 export type Log = {
   readonly blockNumber: number;
   readonly blockHash: string;
@@ -38,12 +38,15 @@ export type Receipt = {
   readonly blockNumber: number;
   readonly blockHash: string;
   readonly isSuccess: boolean;
-  /** Whether the receipt states success; false also for a receipt of before 2017, which states nothing. */
+  /** Whether the receipt states success. False for a receipt from before 2017, which has no status. */
   readonly statesSuccess: boolean;
   readonly logs: readonly Log[];
 };
 
-/** Which logs a node is asked for: of any of the addresses, with any of the values of each topic, or any at all where it is null. */
+/**
+ * The logs to ask a node for: from any of the addresses, with one of the listed values in each topic. Null allows every
+ * value of a topic.
+ */
 export type LogFilter = {
   readonly fromBlock: number;
   readonly toBlock: number;

@@ -51,7 +51,7 @@ function readList<Item>(value: unknown, read: (item: unknown) => Item): Item[] {
   return value.map(read);
 }
 
-/** Null for a block that the node has not got. */
+/** Null for a block that the node does not have. */
 export function readHeader(value: unknown): Header | null {
   if (value === null) return null;
   const { number, hash, parentHash, timestamp } = readFields(value);
@@ -81,7 +81,7 @@ export function readBlockTransfers(value: unknown): BlockTransfers | null {
   return { header, transfers };
 }
 
-/** Null for a transaction that moves no coin to an address; undefined for one that the node does not have. */
+/** Null if the transaction moves no coin to an address; undefined if the node does not have the transaction. */
 export function readTransaction(value: unknown): Transfer | null | undefined {
   if (value === null) return undefined;
   const transaction = readFields(value);
@@ -109,7 +109,7 @@ function readTransfer({ hash, from, to, value }: Fields): Transfer {
   };
 }
 
-/** A log that is not taken is not looked at any further. */
+/** Skips a log that `isTaken` rejects, without reading it. */
 export function readLogs(value: unknown, isTaken: (raw: unknown) => boolean = () => true): Log[] {
   if (!Array.isArray(value)) throw new RpcFailure('garbage');
   const logs: Log[] = [];
@@ -135,12 +135,15 @@ function readLog(value: unknown): Log {
 
 const TIMESTAMP = /^0x[0-9a-f]{1,13}$/i;
 
-/** The time of the block, which not every node sends with a log. `dates.ts` asks for the header where an invoice needs the time. */
+/**
+ * The time of the block, which not every node sends with a log. `dates.ts` asks for the header if an invoice needs the
+ * time.
+ */
 function readTimestamp(value: unknown): Pick<Log, 'blockS'> {
   return typeof value === 'string' && TIMESTAMP.test(value) ? { blockS: Number(value) } : {};
 }
 
-/** Null for a transaction without a block. Networks of before 2017 have receipts without a status. */
+/** Null for a transaction without a block. Receipts from before 2017 have no status. */
 export function readReceipt(value: unknown): Receipt | null {
   if (value === null) return null;
   const { transactionHash, blockNumber, blockHash, status, logs } = readFields(value);

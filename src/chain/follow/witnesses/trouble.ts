@@ -10,14 +10,16 @@ function oldHeadMs(blockTimeMs: number | null): number {
   return Math.max(OLD_MS, OLD_BLOCKS * (blockTimeMs ?? 0));
 }
 
-/** The parts of a poll that show whether the network moves. */
+/** The parts of a poll that show whether the network stalls. */
 type Shown = {
   readonly state: NetworkState;
   readonly lease: Lease;
   readonly follow: { readonly witnesses: Witnesses; readonly memory: Memory };
 };
 
-/** Why the network does not move, as far as the nodes show it; null if it moves. */
+/**
+ * The reason why the network stalls, and the node that causes it if it is one node; null if the network does not stall.
+ */
 export function troubleOf({ state, lease, follow }: Shown, isNewHead: boolean): Trouble | null {
   const { witnesses, memory } = follow;
   const { headS, headChangedAtMs, blockTimeMs } = state;

@@ -10,7 +10,7 @@ export type Tags = { readonly finalized: Header | null; readonly safe: Header | 
 export type ClaimRules = {
   /** The least distance of a claim from its claimant's head. */
   readonly leastDepth: number;
-  /** `CHAIN_FINALITY`: the depth that the operator calls final if a node does not say it; null for none. */
+  /** `CHAIN_FINALITY`: the depth that counts as final if a node does not report a final block; null for none. */
   readonly finalityDepth: number | null;
 };
 
@@ -22,32 +22,32 @@ type Claim = {
   readonly blocks: readonly BlockRef[];
 };
 
-/** A node that lags by this many blocks says nothing about finality. */
+/** A node that lags by this many blocks is useless for finality. */
 const FAR_BEHIND_BLOCKS = 10;
-/** A head that is this much older than the highest is the head of a node that lags. */
+/** A node whose head is this many blocks below the highest head is behind. */
 const BEHIND_BLOCKS = 2;
 /** A node that fails, is on another chain, lags or makes no credible claim still counts for the quorum for this long. */
 const ABSENT_AFTER_MS = 600_000;
 
-/** The newest answers of one node, and since when it has been useless for finality. */
+/** The newest answers of one node, and the time since which it has been useless for finality. */
 export class Witness {
   head: Header | null = null;
-  /** Blocks from its head to the highest head that was known at that moment. */
+  /** Blocks from the node's head to the highest known head at that moment. */
   behindBlocks = 0;
   /** The newest block that the node calls final, whether or not that is credible. */
   finalized: number | null = null;
   /** Whether the node has another block than Paybell at finality. */
   isOnOtherChain = false;
   isImplausible = false;
-  /** Since when all of its heads were in the future; null if the last one is not. */
+  /** The time since which all heads of the node were in the future; null if the last one is not. */
   futureSinceMs: number | null = null;
   /** When the node showed a log that most nodes deny. */
   inventedAtMs = Number.NEGATIVE_INFINITY;
   answeredAtMs = Number.NEGATIVE_INFINITY;
-  /** When its head was first seen. */
+  /** When the current head was first seen. */
   changedAtMs = Number.NEGATIVE_INFINITY;
   #claim: Claim | null = null;
-  /** The claim of the last answer with a lower head. */
+  /** The newest claim at a lower head. */
   #earlier: Claim | null = null;
   #uselessSinceMs: number | null = null;
 
@@ -60,7 +60,7 @@ export class Witness {
     this.answeredAtMs = nowMs;
   }
 
-  /** The newest answer counts, even if it claims less than the one before. */
+  /** Replaces the claim of the node, even if the new claim is lower. */
   noteTags(head: Header, { finalized, safe }: Tags, { leastDepth, finalityDepth }: ClaimRules): void {
     const operatorsFinal = finalityDepth === null ? null : Math.max(0, head.number - finalityDepth);
     const claim: Claim = {
@@ -93,7 +93,7 @@ export class Witness {
     return this.#claim?.head ?? 0;
   }
 
-  /** The claim that the node has made at two heads; a node that speaks alone has to. */
+  /** The block that the node has called final at two heads. The claim of a lone node must be repeated. */
   get repeatedFinal(): number | null {
     const before = this.#earlier?.final ?? null;
     return before === null || this.final === null ? null : Math.min(before, this.final);
@@ -104,7 +104,7 @@ export class Witness {
     return this.answeredAtMs - this.changedAtMs >= frozenMs;
   }
 
-  /** Notes whether the node is of use for finality now. */
+  /** Notes whether the node is useful for finality now. */
   assess(nowMs: number): void {
     const isUseless =
       this.isOnOtherChain ||

@@ -32,19 +32,21 @@ export type Agreement = {
 
 const UNKNOWN_BLOCK_TIME_MS = 2_000;
 const FROZEN_BLOCKS = 3;
-/** Networks with several blocks a second are polled once a second, and every poll may be a little late. */
+/**
+ * The least time before a node counts as frozen. Networks with several blocks a second are polled only once a second.
+ */
 const MIN_FROZEN_MS = 3_000;
 const IMPLAUSIBLE_BLOCKS = 100;
 const IMPLAUSIBLE_MS = 600_000;
 const FUTURE_S = 60;
-/** An older answer says nothing about a node now. */
+/** An older answer does not show the state of a node now. */
 const FRESH_MS = 150_000;
 /** A node that showed a log which most nodes deny does not lead for this long, if another node can. */
 const DISTRUST_MS = 3_600_000;
 const HOUR_MS = 3_600_000;
 const SAME_MOMENT_MS = 1_000;
 
-/** The nodes of a network, with what each said last. */
+/** The nodes of a network, with the last answers of each. */
 export class Witnesses {
   readonly all: readonly Witness[];
   /** When the leader was chosen. */
@@ -66,7 +68,7 @@ export class Witnesses {
     return witness;
   }
 
-  /** The highest plausible head of an answer that is not old; null before the first. */
+  /** The highest plausible head in a fresh answer; null if there is none. */
   get highest(): number | null {
     const heads = this.#fresh().flatMap(({ head, isImplausible }) =>
       isImplausible || head === null ? [] : head.number,
@@ -77,7 +79,7 @@ export class Witnesses {
   noteHead(node: Node, head: Header): void {
     const nowMs = this.clock.nowMs();
     this.of(node).noteHead(head, Math.max(this.highest ?? 0, head.number), nowMs);
-    // Nodes that answered in the same moment with a lower head are behind this one.
+    // A node that answered in the same moment with a lower head is behind this node.
     const recent = this.all.filter((each) => each.head !== null && nowMs - each.answeredAtMs <= SAME_MOMENT_MS);
     for (const each of recent) each.behindBlocks = Math.max(each.behindBlocks, head.number - (each.head?.number ?? 0));
   }
@@ -91,7 +93,7 @@ export class Witnesses {
     return Math.max(MIN_FROZEN_MS, FROZEN_BLOCKS * (blockTimeMs ?? UNKNOWN_BLOCK_TIME_MS));
   }
 
-  /** Notes which nodes are of use, and which heads are too good to be true. `dateMs` is the database's time. */
+  /** Notes which nodes are useful, and which heads are implausible. `dateMs` is the database's time. */
   assess(blockTimeMs: number | null, dateMs: number): void {
     const nowMs = this.clock.nowMs();
     for (const witness of this.all) {
@@ -101,14 +103,14 @@ export class Witnesses {
       witness.futureSinceMs = isAhead ? (futureSinceMs ?? answeredAtMs) : null;
       witness.isImplausible = this.#isImplausible(witness, blockTimeMs ?? UNKNOWN_BLOCK_TIME_MS, dateMs);
     }
-    // If every head is in the future, it is this machine's clock that is wrong.
+    // If all heads are implausible, the clock that they were compared with is wrong.
     const fresh = this.#fresh();
     if (fresh.every(({ isImplausible }) => isImplausible)) for (const witness of fresh) witness.isImplausible = false;
   }
 
   /**
-   * Whether the time of a block that the node has shown may decide anything. A time in the future counts only if all other nodes
-   * have shown such a head since the node did so first. `dateMs` is the database's time.
+   * Whether the time of a block from this node is credible. A time in the future is credible only if all other nodes
+   * have also shown a head in the future, since this node first did. `dateMs` is the database's time.
    */
   mayDate(node: Node, { timestampS }: Pick<Header, 'timestampS'>, dateMs: number): boolean {
     if (!isInFuture(timestampS, dateMs)) return true;
@@ -123,7 +125,7 @@ export class Witnesses {
     const { head } = witness;
     if (head === null) return false;
     if (isInFuture(head.timestampS, dateMs)) return true;
-    // A node that stands still says nothing, nor does one that has not answered since this head was first seen.
+    // Does not compare with a frozen node, or with a node that has not answered since this head was first seen.
     const frozenMs = Witnesses.frozenMs(blockTimeMs);
     const isCompared = (each: Witness) =>
       each !== witness && each.answeredAtMs >= witness.changedAtMs && !each.isFrozen(frozenMs);
@@ -148,7 +150,10 @@ export class Witnesses {
     return quorumOf(this.present.length, this.rules.quorum);
   }
 
-  /** The majority of the present nodes together with the nodes of these names, which have another chain than the stored one. */
+  /**
+   * The majority of the present nodes and the named nodes together. The named nodes have another chain than the stored
+   * one.
+   */
   majorityWith(names: ReadonlySet<string>): number {
     const nowMs = this.clock.nowMs();
     const voters = this.all.filter((witness) => names.has(witness.node.name) || !witness.isAbsent(nowMs));
@@ -156,8 +161,9 @@ export class Witnesses {
   }
 
   /**
-   * The verdict of these votes. A node that voted and has failed since still counts for the majority, so that its vote alone does
-   * not decide if few nodes are left. The vote of a node that the setting no longer names does not count.
+   * The verdict of these votes. A node that voted and has failed since then still counts for the majority. Otherwise
+   * its vote alone could decide if few nodes are left. The vote of a node that the setting no longer names does not
+   * count.
    */
   judge(votes: Votes, isComplete: boolean): Verdict {
     const nowMs = this.clock.nowMs();
@@ -168,7 +174,7 @@ export class Witnesses {
     return judgeVotes(counted, quorumOf(voters.length, this.rules.quorum), isComplete);
   }
 
-  /** The leader if it takes calls, else the node with the best head that does. Null while none takes calls. */
+  /** The leader if it takes calls, otherwise the best node that takes calls. Null while no node takes calls. */
   leader(): Node | null {
     const free = this.all.filter(({ node }) => node.waitMs === 0);
     const current = free.find(({ node }) => node === this.nodes.preferred);
@@ -180,7 +186,7 @@ export class Witnesses {
     return best.node;
   }
 
-  /** Usable nodes before the others, and each by its head. Among equal nodes, the order of the setting decides. */
+  /** Ranks usable nodes first, then nodes with a higher head. Among equal nodes, the order of the setting decides. */
   #rank(witness: Witness): number {
     const { head, isOnOtherChain, isImplausible } = witness;
     const groups = (isOnOtherChain ? 0 : 4) + (isImplausible ? 0 : 2) + (this.isDistrusted(witness) ? 0 : 1);
@@ -201,7 +207,7 @@ export class Witnesses {
     const { present, quorum } = this;
     const isLone = present.length === 1 && quorum === 1;
     const speakers = present.filter(isSpeaker).length;
-    // A lone node with another block at finality is found out by the logs that it does not have.
+    // A lone node with another block at finality is not excluded here: the logs that it lacks reveal it.
     const isOnOurs = (witness: Witness) => !witness.isOnOtherChain && !witness.isOnOtherBranch(anchors);
     const counted = isLone ? present : present.filter(isOnOurs);
     const claims = counted.map((witness) => (isLone ? witness.repeatedFinal : witness.final));
@@ -217,7 +223,7 @@ export class Witnesses {
     };
   }
 
-  /** The block that a quorum calls final before anything was read: a lone node says it once. */
+  /** The block that a quorum calls final before the first block is read. A lone node need not repeat its claim here. */
   get firstFinal(): number | null {
     return agreedBlock(
       this.present.map(({ final }) => final),
@@ -225,7 +231,7 @@ export class Witnesses {
     );
   }
 
-  /** The depth that the newest claims teach. */
+  /** The depth of finality, learned from the newest claims. */
   learn(learned: LearnedDepth, dateMs: number): LearnedDepth {
     const speakers = this.present.filter(isSpeaker);
     const [first] = speakers;
@@ -261,14 +267,14 @@ export class Witnesses {
     });
   }
 
-  /** An operator has resumed the network, or its progress is lost: the blocks that nodes disagreed with count no longer. */
+  /** Forgets conflicts, because the operator has resumed the network or its progress is lost. */
   noteNewStart(): void {
     for (const witness of this.all) witness.isOnOtherChain = false;
     for (const { node } of this.all) node.noteNewStart();
   }
 }
 
-/** Whether the node has a credible claim about the chain that is followed. */
+/** Whether the node has a credible claim about the stored chain. */
 function isSpeaker({ final, isOnOtherChain }: Witness): boolean {
   return final !== null && !isOnOtherChain;
 }

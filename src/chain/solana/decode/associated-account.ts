@@ -11,7 +11,7 @@ export function associatedAccount(wallet: string, mint: string, tokenProgram: st
   const seeds = [wallet, tokenProgram, mint].map(bytesOf);
   const program = bytesOf(ASSOCIATED_TOKEN_PROGRAM);
   const digest = new Uint8Array(32);
-  // An address that a key pair could have is left out, so that the account has no signer.
+  // Skips addresses that a key pair could have, so that no key can sign for the account.
   for (let bump = MAX_BUMP; bump >= 0; bump--) {
     Bun.SHA256.hash(Buffer.concat([...seeds, Uint8Array.of(bump), program, MARKER]), digest);
     if (!isOnCurve(digest)) return encodeBase58(digest);

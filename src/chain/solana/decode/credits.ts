@@ -4,16 +4,16 @@ import type { TokenBalance, Transaction } from './transaction.ts';
 export const NATIVE = 'native';
 const SOL_DECIMALS = 9;
 
-/** A wallet that has more of a token after a transaction than before it. */
+/** The amount by which a transaction raises a wallet's balance of one token. */
 export type Credit = {
   /** The mint, or `native`. */
   readonly token: string;
   readonly payee: string;
   readonly amount: bigint;
   readonly decimals: number;
-  /** Null unless exactly one owner has less of this token. */
+  /** The owner whose balance falls; null unless there is exactly one. */
   readonly payer: string | null;
-  /** The place among all credits of the transaction, ordered by token and wallet. */
+  /** The index among all credits of the transaction, ordered by token and wallet. */
   readonly place: number;
 };
 
@@ -31,7 +31,7 @@ export function creditsOf(transaction: Transaction): Credit[] {
     const givers = [...byOwner].filter(([, change]) => change < 0n);
     const payer = givers.length === 1 ? (givers[0]?.[0] ?? null) : null;
     for (const [payee, amount] of byOwner) {
-      // A wallet that signs gets its own rent back, or the result of its own swap.
+      // A wallet that signs does not get a payment: it gets its own rent back, or the result of its own swap.
       if (amount <= 0n || (token === NATIVE && signers.has(payee))) continue;
       credits.push({ token, payee, amount, decimals, payer });
     }

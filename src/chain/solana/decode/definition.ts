@@ -23,7 +23,7 @@ export type Compiled =
   | { readonly isValid: true; readonly source: CompiledSource; readonly definition: SourceDefinition }
   | { readonly isValid: false; readonly errors: readonly DefinitionError[] };
 
-/** The parts of a payment that a field of the payload can be filled from. */
+/** The parts of a payment that can fill a field of the payload. */
 const PAYMENT_FIELDS = ['payer', 'payee', 'amount', 'token', 'memo', 'reference'] as const;
 export type PaymentField = (typeof PAYMENT_FIELDS)[number];
 type Constant = Extract<FieldSource, { is: unknown }>;

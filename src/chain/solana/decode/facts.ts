@@ -15,7 +15,7 @@ const UNUSABLE = /[\p{Cc}\ufffd]/u;
 /** A fact of a credit, before its block is known. */
 export type Payment = Omit<FoundFact, 'position'> & { readonly slot: number; readonly place: number };
 
-/** Makes the facts of transactions. A credit that several sources of an entity take belongs to the oldest. */
+/** Turns transactions into facts. If several sources of an entity take a credit, it belongs to the oldest source. */
 export class PaymentDecoder {
   readonly #compiled = new BoundedMap<string, Compiled>(MAX_COMPILED);
 
@@ -49,7 +49,7 @@ export class PaymentDecoder {
   }
 }
 
-/** The amount is a part of the id: a transaction that lands again on another branch may pay another amount. */
+/** The fact id includes the amount, because a transaction that lands again on another branch may pay another amount. */
 function toPayment(
   transaction: Transaction,
   credit: Credit,

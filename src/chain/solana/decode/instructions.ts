@@ -1,6 +1,9 @@
 import { decodeBase58 } from '../../../domain/chain/families/base58.ts';
 
-/** Instructions explain a payment: its memo and its references. They never decide whether it happened, or how much it was. */
+/**
+ * An instruction of a transaction. Instructions give a payment its memo and its references, but never decide whether it
+ * happened, or its amount.
+ */
 export type Instruction = {
   readonly program: string;
   readonly accounts: readonly string[];
@@ -18,7 +21,7 @@ const MEMO_PROGRAMS: ReadonlySet<string> = new Set([
 ]);
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 
-/** More memos than one explain nothing, so that two are enough to know. */
+/** Two are enough, because Paybell uses a memo only if it is the only one. */
 const MAX_MEMOS = 2;
 const MAX_REFERENCES = 16;
 /** A transaction has at most 1,232 bytes, and base58 makes 1.37 digits of a byte. */
@@ -44,7 +47,7 @@ function bytesOf(data: string): Uint8Array | null {
   return data.length > MAX_DATA_LENGTH ? null : decodeBase58(data);
 }
 
-/** Accounts of a transfer that the transfer does not need and that sign nothing, as Solana Pay adds them. */
+/** Extra accounts of a transfer that do not sign. Solana Pay adds them as references. */
 export function referencesOf(instructions: readonly Instruction[], signers: ReadonlySet<string>): string[] {
   const references = new Set<string>();
   for (const instruction of instructions) {
@@ -58,7 +61,7 @@ export function referencesOf(instructions: readonly Instruction[], signers: Read
 /** How many accounts a transfer needs; null for any other instruction. */
 function neededAccounts({ program, data, accounts }: Instruction): number | null {
   if (program !== SYSTEM_PROGRAM && !TOKEN_PROGRAMS.has(program)) return null;
-  // A transfer without more accounts than it needs has no reference, and its data need not be read.
+  // No transfer needs fewer than two accounts, so this one has no extra account, and its data need not be read.
   if (accounts.length <= 2) return null;
   const [first, second] = bytesOf(data) ?? [];
   if (program === SYSTEM_PROGRAM) return first === 2 ? 2 : null;

@@ -6,7 +6,7 @@ export type TokenBalance = {
   /** The place of the account among the keys. */
   readonly index: number;
   readonly mint: string;
-  /** Null if the node does not name it, as for transactions of 2020. */
+  /** Null if the node does not name the owner, as for transactions from 2020. */
   readonly owner: string | null;
   readonly amount: bigint;
   readonly decimals: number;
@@ -19,9 +19,12 @@ export type Transaction = {
   readonly blockS: number | null;
   readonly isFailed: boolean;
   readonly fee: bigint;
-  /** All accounts, in the order that instructions count them: the message's own, then loaded ones that may be written, then the others. */
+  /**
+   * All accounts, in the order of the indexes in instructions: the message's accounts, then loaded writable accounts,
+   * then loaded read-only accounts.
+   */
   readonly keys: readonly string[];
-  /** The number of keys that have signed, which come first. The first one has paid the fee. */
+  /** The number of keys that have signed. They come first, and the first key has paid the fee. */
   readonly signers: number;
   /** Lamports by key. */
   readonly lamportsBefore: readonly bigint[];
@@ -76,7 +79,7 @@ function readTokenBalance(value: unknown): TokenBalance {
   };
 }
 
-/** Instructions of the message, each followed by those that it led to. A node may leave the latter out. */
+/** The instructions of the message, each followed by its inner instructions, which a node may leave out. */
 function readInstructions(message: Json, outcome: Json, keys: readonly string[]): Instruction[] {
   const read = (value: unknown): Instruction => {
     const { programIdIndex, accounts, data } = readObject(value);

@@ -4,13 +4,14 @@ import type { ListedSignature, WatchedAccount } from '../rpc/calls.ts';
 import type { Closing } from './memory.ts';
 
 /**
- * Follows the balance of an account through its transactions. The balance after one transaction is the balance before the
- * next. The transactions of one slot may be listed in any order: one of them continues the balance, and the others are added.
+ * Follows the balance of an account through its transactions. The balance after one transaction is the balance before
+ * the next. The transactions of one slot may be listed in any order: one of them must continue the balance, and the
+ * changes of all are added.
  */
 export type Walk = {
   readonly closings: ReadonlyMap<number, Closing>;
   readonly digests: ReadonlyMap<number, string>;
-  /** The transactions that were there, with those after a gap. */
+  /** The transactions that could be read, including those after a gap. */
   readonly transactions: readonly Transaction[];
   /** The balance after the last transaction. */
   readonly balance: bigint;
@@ -23,7 +24,7 @@ export type Walk = {
    * | `gap`      | a change of the balance has no transaction                             |
    */
   readonly end: 'closed' | 'newer' | 'unread' | 'gap';
-  /** At a gap: the last slot before it, and the balance that the account has after it. */
+  /** At a gap: the last slot and balance before it, and the account's balance after it. */
   readonly gap: { readonly slot: number; readonly balance: bigint; readonly next: bigint } | null;
 };
 
@@ -55,7 +56,7 @@ export function walkAccount(
       gap = { slot: last?.slot ?? cursor.cursorSlot, balance, next: firstBalance(changes, balance) };
       continue;
     }
-    // This slot begins with the balance after the slot before it, and so confirms that balance.
+    // This slot begins with the balance at the end of the last slot, so it confirms that balance.
     if (last !== null) closings.set(last.slot, last.closing);
     balance = changes.reduce((sum, { before, after }) => sum + after - before, balance);
     const newest = group.at(-1)?.signature ?? '';
@@ -80,7 +81,7 @@ function atSlot(transaction: Transaction | undefined, slot: number): Transaction
 
 type Change = { readonly before: bigint; readonly after: bigint };
 
-/** The balance before the first of these transactions, which is the balance that none of them leads to. */
+/** The balance before the first of these transactions: no other of them ends with this balance. */
 function firstBalance(changes: readonly Change[], fallback: bigint): bigint {
   const first = changes.find(({ before }) => !changes.some(({ after }) => after === before));
   return (first ?? changes[0])?.before ?? fallback;

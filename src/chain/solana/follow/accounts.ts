@@ -6,12 +6,12 @@ import { balancesOf, MAX_ACCOUNTS, type WatchedAccount } from '../rpc/calls.ts';
 import type { SolanaPoll } from './solana-poll.ts';
 
 /**
- * The accounts of all sources, each read once. A new account begins at a finalized slot, with the balance that it had there. A
- * source whose first slot is older reads the slots up to there by itself, as a backfill. The poll after the last source of an
- * account drops the account.
+ * The accounts of all sources, each read once even if several sources watch it. A new account begins at a finalized
+ * slot, with its balance there. If a source starts at an older slot, a backfill reads its slots up to there. After the
+ * last source of an account is gone, the next poll drops the account.
  */
 
-/** An account with its owner and its token, as the store knows them. */
+/** An account with its owner and its token. */
 type OwnedAccount = WatchedAccount & Pick<AccountProgress, 'wallet' | 'contract'>;
 
 /** The accounts that a source watches: one for each wallet. */
@@ -29,14 +29,14 @@ export function watchedAccounts({ sources }: SolanaPoll): OwnedAccount[] {
   return [...new Map(sources.flatMap(accountsOf).map((each) => [each.account, each])).values()];
 }
 
-/** The stored progress. Reads it again after a step that may not have been written. */
+/** The stored progress. Reads it again after a commit that failed. */
 export async function loadProgress({ follow, lease }: SolanaPoll): Promise<Map<string, AccountProgress>> {
   const { memory, store } = follow;
   memory.progress ??= new Map((await store.accounts(lease.networkId)).map((each) => [each.account, each]));
   return memory.progress;
 }
 
-/** Writes a step. If the commit fails, it may have been written all the same, so the progress in memory is dropped. */
+/** Stores a step. A commit that fails may still have been stored, so the progress in memory is dropped. */
 export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<void> {
   const { memory } = poll.follow;
   const progress = memory.progress;
@@ -52,7 +52,7 @@ export async function commit(poll: SolanaPoll, part: Partial<Step>): Promise<voi
 
 export type Joining = Required<Pick<Step, 'accounts' | 'droppedAccounts' | 'backfilled'>>;
 
-/** Gives each new account its first slot, and each new source the slots that it has to read by itself. */
+/** Gives each new account its first slot, and each new source the slots that its backfill must read. */
 export async function joinSources(poll: SolanaPoll, node: Node, watched: readonly OwnedAccount[]): Promise<Joining> {
   const progress = await loadProgress(poll);
   const fresh = watched.filter(({ account }) => !progress.has(account) || isLeftOver(poll, account));
@@ -93,14 +93,17 @@ function startOf(
   };
 }
 
-/** Whether the progress is from a source that is gone: all sources that read the account now are new. */
+/** Whether the stored progress is of a deleted source: all sources that read the account now are new. */
 function isLeftOver({ sources, follow }: SolanaPoll, account: string): boolean {
   if (follow.memory.accounts.has(account)) return false;
   const readers = sources.filter((source) => accountsOf(source).some((each) => each.account === account));
   return readers.every(({ nextBlock, lastBlock }) => nextBlock === null && lastBlock === null);
 }
 
-/** Accounts that no source reads now. A source that was paused reads the slots of its pause as a backfill, and needs no cursor. */
+/**
+ * Accounts that no source reads now. A paused source needs no cursor, because a backfill later reads the slots of its
+ * pause.
+ */
 function unused(watched: readonly WatchedAccount[], progress: ReadonlyMap<string, AccountProgress>): string[] {
   const used = new Set(watched.map(({ account }) => account));
   return [...progress.keys()].filter((account) => !used.has(account));

@@ -8,22 +8,23 @@ import { placeTransactions } from './place.ts';
 import type { SolanaPoll } from './solana-poll.ts';
 
 /**
- * Reads the slots of a source from before its accounts were watched. The lists of its accounts come first, newest first, from
- * two nodes if there are two. The transactions follow, oldest first. Only the position is stored: a restart lists again from there.
+ * Reads the slots of a source from before its accounts were watched. The lists of its accounts come first, newest
+ * first, from two nodes if there are two. The transactions follow, oldest first. Only the next slot is stored, so after
+ * a restart the backfill lists again from that slot.
  */
 
 const LISTS_A_TURN = 10;
 const TRANSACTIONS_A_TURN = 100;
-/** A source with more in its history is paused. Its `fromBlock` must be newer. */
+/** Limit on the transactions of one backfill. Paybell pauses a source with more, whose `fromBlock` must be newer. */
 const MAX_SIGNATURES_KEPT = 100_000;
-/** A list is read twice: nodes leave transactions out. */
+/** Each list is read twice, because nodes leave transactions out. */
 const PASSES = 2;
 
 export function hasBackfill(poll: SolanaPoll): boolean {
   return nextSource(poll) !== null;
 }
 
-/** Only finalized slots are read, which cannot change. */
+/** The next source whose backfill range is finalized, so that it cannot change. */
 function nextSource({ sources, state }: SolanaPoll): FollowedSource | null {
   const isReadable = ({ nextBlock, lastBlock }: FollowedSource) =>
     nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock && lastBlock <= (state.final ?? -1);
@@ -107,7 +108,7 @@ async function readOn(
     const transaction = memory.transactions.get(signature);
     return transaction?.slot === slot ? [transaction] : [];
   });
-  // The other node may have what this one lacks.
+  // The other node may have the transactions that this node lacks.
   const missing = part.filter(({ signature, slot }) => memory.transactions.get(signature)?.slot !== slot);
   if (missing.length > 0) {
     const [other] = poll.follow.nodes.others(node);

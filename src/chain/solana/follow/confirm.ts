@@ -8,11 +8,11 @@ import { SLOT_MS, type SolanaPoll } from './solana-poll.ts';
 import { isVotedFinal, readOpenFacts } from './statuses.ts';
 
 /**
- * Finality rises to the highest slot that a quorum of nodes calls finalized. It passes a fact only if a quorum calls the fact
- * finalized in its slot, and if the block there still is the one in which the fact was found.
+ * Finality rises to the highest slot that a quorum of nodes calls finalized. It rises past a fact only if a quorum
+ * calls the fact finalized in its slot, and if the slot still has the block in which the fact was found.
  */
 
-/** Blocks that are compared in one poll. Finality waits below the others. */
+/** Limit on the blocks compared in one poll. Finality waits below the next block. */
 const MAX_BLOCKS = 50;
 
 export async function confirmFinality(poll: SolanaPoll, leader: Node): Promise<void> {
@@ -37,7 +37,7 @@ function slotOf({ position }: StoredFact): number {
   return position?.blockNumber ?? 0;
 }
 
-/** Facts below finality that were not final get the votes that they have now. */
+/** Confirms facts whose slots are final although the facts were not, if enough nodes have voted for them since then. */
 async function judgeUnconfirmed(poll: SolanaPoll): Promise<void> {
   const judged = poll.lease.unconfirmed.filter((fact) => isVotedFinal(poll, fact));
   if (judged.length === 0) return;
@@ -52,7 +52,10 @@ async function judgeUnconfirmed(poll: SolanaPoll): Promise<void> {
 
 type Compared = { readonly final: number; readonly changes: readonly FactChange[] };
 
-/** A reorg may have put another block into the same slot: its transactions are read again. */
+/**
+ * Compares the blocks of the facts with the node's blocks. If a slot has another block now, reads the transactions
+ * again.
+ */
 async function compareBlocks(
   poll: SolanaPoll,
   node: Node,
@@ -105,7 +108,7 @@ async function replacedFacts(poll: SolanaPoll, node: Node, facts: readonly Store
   });
 }
 
-/** How long a slot usually takes to become final, in the mean over the last rises. */
+/** The usual time from a slot to its finality, as a moving average. */
 function learnLag({ state: { head, finalLagMs } }: SolanaPoll, final: number): number | null {
   if (head === null) return finalLagMs;
   const lagMs = (head - final) * SLOT_MS;

@@ -9,7 +9,7 @@ import { type SolanaPoll, waitsForFinal } from './solana-poll.ts';
 /** Asks the other nodes for their slots, and chooses the leader. */
 
 const HEADS_MS = 60_000;
-/** A leader this far behind another node is left; a smaller distance changes with every call. */
+/** Another node leads if the leader is this far behind it. Smaller distances change with every call. */
 const LAG_SLOTS = 25;
 
 export async function consultOthers(

@@ -6,9 +6,9 @@ import { write } from './live.ts';
 import { readAccounts } from './read-accounts.ts';
 import type { SolanaPoll } from './solana-poll.ts';
 
-/** Moves the cursors of accounts whose transactions are finalized, after another node has listed the same transactions. */
+/** Moves the cursor of an account past finalized transactions, after another node has listed the same transactions. */
 
-/** Accounts of one poll. The cursor only saves calls: the next poll continues. */
+/** Limit on the accounts of one poll. The next poll continues: a late cursor only costs calls. */
 const MAX_ACCOUNTS_A_POLL = 25;
 
 export async function moveCursors(poll: SolanaPoll, leader: Node): Promise<void> {
@@ -20,7 +20,7 @@ export async function moveCursors(poll: SolanaPoll, leader: Node): Promise<void>
   const turn = [...due.slice(start), ...due.slice(0, start)].slice(0, MAX_ACCOUNTS_A_POLL);
   const node = nodeFor(poll, leader, turn[0]);
   const at = memory.head ?? poll.state.head ?? 0;
-  // Only slots up to finality count here, so that the node may be behind the leader.
+  // The node may be behind the leader, because only slots up to finality count here.
   const options = { shown: () => null, minContextSlot: poll.state.final, at };
   try {
     const { changes, accounts } = await readAccounts(poll, node, turn, options);
@@ -35,14 +35,15 @@ function isDue({ state, follow: { memory } }: SolanaPoll, { account }: WatchedAc
   const { known, newestSlot, lists } = memory.accountOf(account);
   const cursor = memory.progress?.get(account)?.cursorSlot;
   if (known === null || newestSlot === null || cursor === undefined || state.final === null) return false;
-  // A busy account always has a newer transaction. The cursor still moves past its older ones now and then.
+  // A busy account always has a transaction that is not final yet. Its cursor moves once its oldest transaction is
+  // `BUSY_SLOTS` below finality.
   const oldest = [...(lists[0]?.digests.keys() ?? [])][0] ?? newestSlot;
   return newestSlot > cursor && (newestSlot <= state.final || oldest + BUSY_SLOTS <= state.final);
 }
 
 const BUSY_SLOTS = 150;
 
-/** A node that did not list the account last. */
+/** A node other than the one that listed the account last. */
 function nodeFor({ follow }: SolanaPoll, leader: Node, watched: WatchedAccount | undefined): Node {
   const lists = watched === undefined ? [] : follow.memory.accountOf(watched.account).lists;
   const last = lists[0]?.voter.split(' ')[0];

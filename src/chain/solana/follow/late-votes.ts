@@ -6,8 +6,8 @@ import { type SolanaPoll, voterOf, votersNeeded } from './solana-poll.ts';
 export type LateQuestion = { readonly signature: string; readonly slot: number };
 
 /**
- * The nodes that call each transaction finalized in its slot, by signature and slot, if they are enough. A node that is alone
- * answers again at a later poll.
+ * The nodes that call each transaction finalized in its slot, by signature and slot. Leaves out transactions with too
+ * few nodes. A lone node must answer again in a later poll.
  */
 export async function voteLate(
   poll: SolanaPoll,
@@ -34,7 +34,7 @@ export async function voteLate(
   );
 }
 
-/** A voter is the id of a node, and a slot if the node is alone. */
+/** The node id of a voter. The voter of a lone node also contains a slot. */
 function nodeIn(voter: string): string {
   return voter.split(' ')[0] ?? voter;
 }

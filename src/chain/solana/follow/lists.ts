@@ -11,11 +11,11 @@ import {
 } from '../rpc/calls.ts';
 import type { SolanaPoll } from './solana-poll.ts';
 
-/** Asks nodes for the transactions of accounts. A call that fails costs one account. */
+/** Asks nodes for the transactions of accounts. A failed call affects only its own account. */
 
-/** A list that is longer has no end within reach, and a list without its end would hide the payments there. */
+/** Limit on the pages of a list. A list without its end would hide payments, so Paybell does not use a longer one. */
 const MAX_PAGES = 100;
-/** More signatures in an hour are a flood, which costs more calls than its source is worth. */
+/** More signatures in an hour are a flood, for which the source would need too many calls. */
 const MAX_HOURLY = 5_000;
 const HOUR_S = 3_600;
 const FLOOD = `A wallet of the source had more than ${MAX_HOURLY} transactions in an hour.`;
@@ -26,11 +26,11 @@ export type Listed = {
   readonly cursor: AccountProgress;
   /** Above the cursor, newest first. */
   readonly entries: readonly ListedSignature[];
-  /** Why the account costs too much, as a sentence; null if it does not. */
+  /** A sentence that says why the account has too many transactions; null if it does not. */
   readonly flood: string | null;
 };
 
-/** The transactions above the cursor of each account. An account whose list failed is left out. */
+/** The transactions above the cursor of each account. Leaves out an account whose list failed. */
 export async function listAccounts(
   poll: SolanaPoll,
   node: Node,
@@ -57,7 +57,7 @@ export async function listAccounts(
     const pages = await readPages(node, { account: watched.account, cursor, minContextSlot, first });
     if (pages === null) continue;
     const { entries, hasEnd } = pages;
-    // A failed transaction moves no tokens, and no SOL but the fee of its sender.
+    // A failed transaction moves no tokens. The only SOL that it moves is the sender's fee.
     const counted = watched.isNative ? entries : entries.filter(({ isFailed }) => !isFailed);
     const flood = hasEnd ? null : TOO_LONG;
     listed.push({ watched, cursor, entries: counted, flood: isFlood(entries) ? FLOOD : flood });
@@ -69,13 +69,15 @@ type Paging = {
   readonly account: string;
   readonly cursor: AccountProgress;
   readonly minContextSlot: number | null;
-  /** Null if the node does not know where the list has to end: then the slot of the cursor ends it. */
+  /**
+   * Null if the node does not know the signature at which the list must end. The slot of the cursor then ends the list.
+   */
   readonly first: ListedSignature[] | null;
 };
 
 type Pages = { readonly entries: ListedSignature[]; readonly hasEnd: boolean };
 
-/** Null if a page failed: a list that lacks a page is worth nothing. */
+/** Null if a page failed, because a list without a page is useless. */
 async function readPages(node: Node, { account, cursor, minContextSlot, first }: Paging): Promise<Pages | null> {
   const until = first === null ? null : cursor.untilSignature;
   const entries: ListedSignature[] = [];
@@ -107,7 +109,10 @@ function isFlood(entries: readonly ListedSignature[]): boolean {
   return newest !== null && past !== null && newest - past < HOUR_S;
 }
 
-/** Fetches transactions that are not in memory, in this order and at most this many. With `isAgain`, memory does not count. */
+/**
+ * Fetches up to `most` transactions that are not in memory, in the given order. With `isAgain`, also fetches those in
+ * memory. Returns the number of calls.
+ */
 export async function fetchTransactions(
   poll: SolanaPoll,
   node: Node,

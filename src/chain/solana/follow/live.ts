@@ -12,13 +12,13 @@ import { commit, joinSources, loadProgress, watchedAccounts } from './accounts.t
 import { type AccountReading, readAccounts } from './read-accounts.ts';
 import { leastSlot, SLOT_MS, type SolanaPoll, waitsForFinal } from './solana-poll.ts';
 
-/** One poll: the balances of all accounts, and the transactions of those whose balance is not explained. */
+/** Reads the balances of all accounts in each poll, and the transactions of accounts whose balance is not explained. */
 
-/** An account whose balance rises and falls between two polls shows nothing. Every account is listed once in this time. */
+/** A balance that rises and falls between two polls looks unchanged. So every account is listed at least this often. */
 const SWEEP_MS = 3_600_000;
-/** Sweeps of one poll, so that the calls of many accounts are spread. */
+/** Limit on the sweeps of one poll, to spread the calls of many accounts. */
 const SWEEPS_A_POLL = 10;
-/** How often a poll that found nothing is written, so that others see that the network is followed. */
+/** How often a poll without news is stored, to show that the network is followed. */
 const QUIET_COMMIT_MS = 5_000;
 const BEHIND_BEFORE_NEXT_NODE = 3;
 
@@ -45,9 +45,10 @@ export async function followLive(poll: SolanaPoll, node: Node, withTags: boolean
   if (!isQuiet || isCommitDue(poll)) {
     await write(poll, look.head, reading.changes, {
       accounts: [...sweeps, ...reading.accounts],
-      // The tip stays below payments that are still to be read.
+      // The tip stays below payments that are not read yet.
       ...(reading.isWhole || poll.state.tip === null ? tipAt(poll, look.head) : {}),
-      // Finality rises past payments that a node does not show.
+      // After a whole reading, all payments up to finality were read. Finality may rise past payments that a node does
+      // not show.
       ...(reading.isWhole && { readFinal: poll.state.final }),
     });
   }
@@ -58,7 +59,7 @@ export async function followLive(poll: SolanaPoll, node: Node, withTags: boolean
 
 const NOTHING: AccountReading = { changes: [], accounts: [], isWhole: true, gaps: 0 };
 
-/** A node that fails here has shown the balances: the accounts are listed by the next poll. */
+/** If the node fails after it has shown the balances, the next poll lists the accounts. */
 async function readUnlessFailing(...args: Parameters<typeof readAccounts>): Promise<AccountReading> {
   const [poll, , due] = args;
   try {
@@ -102,12 +103,12 @@ async function lookAt(
   return { head, shown };
 }
 
-/** The head of a node by the time at which it was seen: its timestamp would cost a call. */
+/** A header for a node's slot, dated with the current time, because the real timestamp would cost a call. */
 export function headerAt({ lease }: SolanaPoll, slot: number): Header {
   return { number: slot, hash: String(slot), parentHash: null, timestampS: Math.floor(lease.nowMs / 1000) };
 }
 
-/** `finalized` is null if the node did not say it, and undefined if it was not asked. */
+/** `finalized` is null if the node did not report it, and undefined if it was not asked. */
 export function noteNode(poll: SolanaPoll, node: Node, head: number, finalized: number | null | undefined): void {
   const { witnesses } = poll.follow;
   const header = headerAt(poll, head);
@@ -155,7 +156,7 @@ function tipAt({ follow }: SolanaPoll, head: number): Partial<Step> {
   return { tip: { number: head, hash: String(head) }, tipS: follow.memory.headS };
 }
 
-/** Accounts whose balance is not explained, and some of those that were not listed for an hour. */
+/** Accounts whose balance is not explained, and some accounts that were not listed for an hour. */
 function dueAccounts(poll: SolanaPoll, watched: readonly WatchedAccount[], { shown }: Look): WatchedAccount[] {
   const { memory, clock } = poll.follow;
   const nowMs = clock.nowMs();
@@ -169,7 +170,7 @@ function dueAccounts(poll: SolanaPoll, watched: readonly WatchedAccount[], { sho
   return [...unexplained, ...stale.slice(0, SWEEPS_A_POLL)];
 }
 
-/** Notes the sweep of accounts whose cursor stays. */
+/** The progress of swept accounts whose cursor stays, with the time of the sweep. */
 function sweptProgress(poll: SolanaPoll, due: readonly WatchedAccount[], reading: AccountReading): AccountProgress[] {
   const moved = new Set(reading.accounts.map(({ account }) => account));
   const { memory } = poll.follow;
@@ -184,7 +185,10 @@ function isCommitDue({ lease, follow: { memory, clock } }: SolanaPoll): boolean 
   return lease.isWaiting || clock.nowMs() - memory.committedAtMs >= QUIET_COMMIT_MS;
 }
 
-/** Progress is written with the last of the changes: after a crash in between, they are found again. */
+/**
+ * Stores the progress only with the last changes, so that the next poll finds the changes again after a crash in
+ * between.
+ */
 export async function write(
   poll: SolanaPoll,
   head: number,
@@ -194,11 +198,12 @@ export async function write(
   await loadProgress(poll);
   const parts = cutSteps(changes, poll.follow.options.stepChanges);
   const final = parts.pop();
-  // A list may be newer than the balances. No webhook would get a payment above the head.
+  // A list of transactions may be newer than the balances, which gave `head`. The stored head rises to the newest
+  // payment, because no webhook gets a payment above the head.
   const top = changes.reduce((most, change) => Math.max(most, positionOf(change)?.blockNumber ?? 0), head);
   const reached = Math.max(top, poll.state.head ?? 0);
   for (const part of parts) {
-    // While losses are still to be written, nothing gains confirmations.
+    // Until all lost payments are written, no payment gains confirmations.
     const isLoss = part.changes.every((change) => positionOf(change) === null);
     await commit(poll, { changes: part.changes, ...(isLoss ? {} : { head: reached, safe: reached }) });
   }

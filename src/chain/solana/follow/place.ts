@@ -10,7 +10,7 @@ import { type Block, blockOf } from '../rpc/calls.ts';
 import { voteLate } from './late-votes.ts';
 import type { SolanaPoll } from './solana-poll.ts';
 
-/** Changes of facts that transactions lead to, and the transactions that must be read again by a later poll. */
+/** The changes of facts that transactions lead to, and the transactions that a later poll must read again. */
 export type Placed = {
   readonly changes: readonly FactChange[];
   readonly unplaced: ReadonlySet<string>;
@@ -25,7 +25,7 @@ export function newBlocks(): Blocks {
   return new BoundedMap(10_000);
 }
 
-/** Finds the blocks of the payments, and compares the payments with the store. */
+/** Finds the blocks of the payments, and compares the payments with the stored facts. */
 export async function placeTransactions(
   poll: SolanaPoll,
   node: Node,
@@ -72,7 +72,7 @@ export async function placeTransactions(
 }
 
 function factsLike(poll: SolanaPoll, payments: readonly Payment[]): Promise<StoredFact[]> {
-  // The store looks at the keys alone.
+  // The store reads only the keys, so any position will do.
   return poll.factsLike(payments.map((payment) => ({ ...payment, position: positionIn(payment.slot, 0, null) })));
 }
 
@@ -97,7 +97,7 @@ export function noteReorg(poll: SolanaPoll, slot: number): void {
   poll.reorgDepth = Math.max(poll.reorgDepth, depth);
 }
 
-/** Changes at or below finality need a quorum that calls the transaction finalized there. */
+/** Adds votes to changes at or below finality: a quorum must call the transaction finalized in its slot. */
 async function withEvidence(
   poll: SolanaPoll,
   node: Node,
@@ -128,7 +128,10 @@ async function withEvidence(
   });
 }
 
-/** A source whose history is delivered gets its new payments after the old ones: until then they are read again. */
+/**
+ * Whether the payment may be stored now. A source with `deliverHistory` gets its new payments after the old ones, so a
+ * later poll reads the new ones again.
+ */
 function isInTurn(sources: readonly FollowedSource[], change: FactChange, unplaced: Set<string>): boolean {
   if (change.change !== 'seen') return true;
   const { fact } = change;

@@ -10,13 +10,14 @@ import { placeTransactions } from './place.ts';
 import { isAlone, POLL_MS, type SolanaPoll, voterOf } from './solana-poll.ts';
 
 /**
- * Reads the transactions of accounts from one node. The cursor of an account moves to a finalized slot after which the
- * balances close. Two nodes must have listed the same transactions up to that slot. A node that is alone lists them twice.
+ * Reads the transactions of accounts from one node. The cursor of an account moves to a finalized slot up to which the
+ * transactions explain the balance. Two nodes must have listed the same transactions up to that slot. A lone node lists
+ * them twice.
  */
 
 const MAX_LISTS = 4;
 /**
- * After this many equal readings, a change of the balance counts as one without a transaction, such as the rewards of a
+ * Equal readings after which Paybell accepts that a change of the balance has no transaction, as with the rewards of a
  * validator.
  */
 const GAP_READINGS = 3;
@@ -32,7 +33,7 @@ export type AccountReading = {
 export type ReadOptions = {
   readonly shown: (account: string) => Shown | null;
   readonly minContextSlot: number | null;
-  /** The slot that names the reading of a node that is alone. */
+  /** The slot that identifies a reading of a lone node. */
   readonly at: number;
 };
 
@@ -76,7 +77,7 @@ export async function readAccounts(
 }
 
 /**
- * Limit on the calls for transactions in a poll: half of what the rate allows. The rest is for lists and for
+ * Limit on the calls for transactions in a poll: half of what the rate allows. The other half is for lists and for
  * finality.
  */
 function callsAPoll({ follow }: SolanaPoll, node: Node): number {
@@ -96,14 +97,14 @@ async function withoutFloods(poll: SolanaPoll, listed: readonly Listed[]): Promi
 }
 
 function walkOf({ follow }: SolanaPoll, { watched, cursor, entries }: Listed, { shown }: ReadOptions): Walk {
-  // Without a balance of this node, the list is compared with other lists alone.
+  // Without a balance from this node, the list is compared only with other lists.
   const balance = shown(watched.account) ?? { slot: -1, balance: -1n };
   return walkAccount(watched, cursor, entries, follow.memory.transactions, balance);
 }
 
 type Walked = { readonly each: Listed; readonly walk: Walk; readonly isPlaced: boolean };
 
-/** Notes what the list shows, and returns the new cursor if it moves. */
+/** Notes the result of a list, and returns the new cursor if it moves. */
 function noteWalk(
   poll: SolanaPoll,
   node: Node,
@@ -114,7 +115,7 @@ function noteWalk(
   const { watched, cursor, entries } = each;
   const account = memory.accountOf(watched.account);
   const final = poll.state.final ?? -1;
-  // The list of another node may lack what the leader has listed: the cursor then waits for the next list.
+  // The list of another node may lack transactions that the leader has listed. The cursor then waits for the next list.
   const newest = entries[0]?.slot ?? null;
   if (shown(watched.account) !== null || (newest ?? -1) > (account.newestSlot ?? -1)) account.newestSlot = newest;
   const isExplained = (walk.end === 'closed' || walk.end === 'newer') && isPlaced;
@@ -138,13 +139,19 @@ function noteWalk(
   return moved;
 }
 
-/** A list without a balance does not close at its end. An earlier one of the same transactions may have closed there. */
+/**
+ * Keeps the closings of an earlier list with the same transactions, because a list without a balance has no closing at
+ * its end.
+ */
 function closingsOf({ closings, digests }: Walk, before: AccountList | undefined): AccountList['closings'] {
   const kept = [...(before?.closings ?? [])].filter(([slot]) => before?.digests.get(slot) === digests.get(slot));
   return new Map([...kept, ...closings]);
 }
 
-/** The newest finalized slot up to which two voters have listed the same, one of them after the slot was finalized. */
+/**
+ * The cursor at the newest finalized slot up to which two voters have listed the same transactions. The newest list
+ * must be later than the finality of the slot.
+ */
 function movedCursor(
   cursor: AccountProgress,
   lists: readonly AccountList[],
@@ -170,7 +177,7 @@ function movedCursor(
   return null;
 }
 
-/** Returns whether the gap is real: enough readings have it, and it was there before what is final now. */
+/** Returns whether the gap is real: enough readings have it, and it was first found at a slot that is final now. */
 function noteGap(
   poll: SolanaPoll,
   node: Node,

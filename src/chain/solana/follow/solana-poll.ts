@@ -7,15 +7,15 @@ export type SolanaFollow = Follow & {
   readonly memory: SolanaMemory;
 };
 
-/** One look at Solana. */
+/** One poll of Solana. */
 export type SolanaPoll = Poll<SolanaFollow>;
 
 /** The least time from one poll to the next, unless the operator sets another one. */
 export const POLL_MS = 4_000;
-/** The time that the network aims at for a slot. */
+/** The time that the network aims to take for one slot. */
 export const SLOT_MS = 400;
 
-/** A list or a block comes from a node that has at least this slot. */
+/** The slot that a node must have reached; null before the first poll. */
 export function leastSlot({ state, follow }: SolanaPoll): number | null {
   const slots = [state.head, follow.memory.head].filter((slot) => slot !== null);
   return slots.length === 0 ? null : Math.max(...slots);
@@ -29,12 +29,12 @@ export function waitsForFinal({ sources, state: { final } }: SolanaPoll): boolea
   });
 }
 
-/** Names a reading in votes. A node that is alone is another voter at another head. */
+/** The name of a reading in votes. A lone node counts as another voter at each head, so that it can vote twice. */
 export function voterOf({ follow }: SolanaPoll, nodeId: string, slot: number): string {
   return isAlone({ follow }) ? `${nodeId} ${slot}` : nodeId;
 }
 
-/** Whether one node decides alone. Paybell then asks it in two polls. */
+/** Whether one node decides alone. Paybell then asks this node in two polls. */
 export function isAlone({ follow: { witnesses } }: Pick<SolanaPoll, 'follow'>): boolean {
   return witnesses.quorum === 1;
 }

@@ -9,7 +9,8 @@ import { noteReorg, placeTransactions } from './place.ts';
 import { isAlone, type SolanaPoll, voterOf, votersNeeded } from './solana-poll.ts';
 
 /**
- * Asks nodes where the transactions of open facts stand. A node that is behind the head proves nothing by what it lacks.
+ * Asks nodes for the statuses of transactions whose facts are open. That a node behind the head lacks a transaction
+ * proves nothing.
  *
  * | status                             | fact       | change                                                             |
  * |------------------------------------|------------|--------------------------------------------------------------------|
@@ -22,8 +23,8 @@ import { isAlone, type SolanaPoll, voterOf, votersNeeded } from './solana-poll.t
 
 const GRACE_SLOTS = 200;
 /**
- * Limit on the open facts of a poll, which takes ten calls. A poll does not ask for facts past it, and finality waits for
- * them.
+ * Limit on the open facts of a poll, which needs ten calls for them. Later polls ask for the other facts, and finality
+ * waits for them.
  */
 const MAX_OPEN = 10 * MAX_STATUSES;
 const MAX_MOVES = 100;
@@ -41,7 +42,7 @@ export async function readOpenFacts({ state, lease, follow, placed }: SolanaPoll
   return [...new Map(all.map((fact) => [keyOf(fact), fact])).values()].sort((a, b) => slotOfFact(a) - slotOfFact(b));
 }
 
-/** The statuses by one node, and what they lead to. */
+/** The statuses that one node returned, by fact. */
 type Answer = { readonly node: Node; readonly slot: number; readonly byKey: ReadonlyMap<string, Status | null> };
 
 export async function followStatuses(poll: SolanaPoll, leader: Node): Promise<void> {
@@ -65,14 +66,14 @@ export async function followStatuses(poll: SolanaPoll, leader: Node): Promise<vo
   const changes = [...gone, ...moved];
   if (changes.length === 0 && asked.length === 0) return;
   await write(poll, poll.follow.memory.head ?? poll.state.head ?? 0, changes, { asked });
-  // The change replaces older answers.
+  // Forgets the answers from before the change.
   for (const change of changes) {
     const key = keyOf(change.change === 'seen' ? change.fact : change);
     poll.follow.memory.absences.delete(key);
   }
 }
 
-/** Drops what is known of facts that are no longer open. */
+/** Drops the answers about facts that are no longer open. */
 function forgetOthers({ follow: { memory } }: SolanaPoll, open: readonly StoredFact[]): void {
   const keys = new Set(open.map(keyOf));
   const places = new Set(open.map(placeOf));
@@ -80,7 +81,7 @@ function forgetOthers({ follow: { memory } }: SolanaPoll, open: readonly StoredF
   memory.finalVotes = new Map([...memory.finalVotes].filter(([place]) => places.has(place)));
 }
 
-/** A fact in its slot. */
+/** The key of a fact in its slot. */
 function placeOf(fact: StoredFact): string {
   return `${keyOf(fact)} ${fact.position?.blockNumber ?? 0}`;
 }
@@ -89,7 +90,7 @@ export function isVotedFinal(poll: SolanaPoll, fact: StoredFact): boolean {
   return (poll.follow.memory.finalVotes.get(placeOf(fact))?.size ?? 0) >= votersNeeded(poll);
 }
 
-/** Whether another node could decide about a fact: one is absent, or one could become final. */
+/** Whether another node could decide a fact: too few nodes lack it so far, or too few have called it finalized. */
 function needsMore(poll: SolanaPoll, open: readonly StoredFact[]): boolean {
   const { memory } = poll.follow;
   if (isAlone(poll)) return false;
@@ -133,7 +134,7 @@ async function askStatuses(poll: SolanaPoll, node: Node, open: readonly StoredFa
   }
 }
 
-/** Notes what one node says of a fact. Returns whether the transaction is in another slot, or back. */
+/** Notes one node's status of a fact. Returns whether the transaction is in another slot, or in a slot again. */
 function noteStatus(poll: SolanaPoll, { node, slot, byKey }: Answer, fact: StoredFact): boolean {
   const { memory } = poll.follow;
   const key = keyOf(fact);
@@ -151,7 +152,7 @@ function noteStatus(poll: SolanaPoll, { node, slot, byKey }: Answer, fact: Store
     return false;
   }
   if (status.level !== 'confirmed' && status.level !== 'finalized') return false;
-  // A lost fact whose transaction stands may still be gone, if the transaction pays another amount now.
+  // A lost fact may stay lost even if its transaction is back, because the transaction may pay another amount now.
   if (fact.state === 'lost') absences.delete(voter);
   else absences.clear();
   if (fact.state !== 'seen' || status.slot !== fact.position?.blockNumber) return true;
@@ -162,14 +163,14 @@ function noteStatus(poll: SolanaPoll, { node, slot, byKey }: Answer, fact: Store
 }
 
 /**
- * The vote of a node that has the transaction, which pays another amount. A status does not show the amount, so that this vote
- * stays when the node is asked for the status again.
+ * The vote of a node whose transaction pays another amount. A status does not show the amount, so this vote stays when
+ * a new status of the node arrives.
  */
 function otherPaymentOf(voter: string): string {
   return `other payment: ${voter}`;
 }
 
-/** Absence of a lost fact counts once the transaction cannot come back. */
+/** Whether an absence counts. For a lost fact, it counts only after the transaction can no longer come back. */
 function isGraceOver({ state, follow }: SolanaPoll, { state: of, lostAtHead }: StoredFact): boolean {
   if (of !== 'lost') return true;
   const grace = Math.max(GRACE_SLOTS, follow.options.graceBlocks);
@@ -177,8 +178,8 @@ function isGraceOver({ state, follow }: SolanaPoll, { state: of, lostAtHead }: S
 }
 
 /**
- * One node can bring a payment back into a slot below finality. It stays open there, so that as many nodes can deny it as would
- * be needed to make it final.
+ * Whether the fact was seen in a slot that is already final. One node can bring a payment back there. The payment stays
+ * open, and a denial needs as many nodes as its finality.
  */
 function isBelowFinality({ state }: SolanaPoll, fact: StoredFact): boolean {
   return fact.state === 'seen' && (fact.position?.blockNumber ?? 0) <= (state.final ?? -1);
@@ -200,7 +201,7 @@ function goneChange(poll: SolanaPoll, fact: StoredFact): FactChange | null {
 
 type Move = { readonly fact: StoredFact; readonly answer: Answer };
 
-/** Reads transactions that stand elsewhere from the node that said it. */
+/** Reads moved transactions from the node that reported the move. */
 async function readMoves(poll: SolanaPoll, moves: readonly Move[]): Promise<FactChange[]> {
   const changes: FactChange[] = [];
   for (const [answer, own] of Map.groupBy(moves, (move) => move.answer)) {
@@ -220,7 +221,7 @@ async function readMovesOf(
   facts: readonly StoredFact[],
 ): Promise<FactChange[]> {
   const { memory } = poll.follow;
-  // A source that is gone decodes nothing: its facts are followed by their transaction, as held events are.
+  // A deleted source cannot decode its payments, so Paybell follows their transactions, as for held events.
   const isHeldFact = (fact: StoredFact) => fact.isHeld || !poll.isFollowed(fact);
   const held = facts.filter(isHeldFact);
   const paid = facts.filter((fact) => !isHeldFact(fact));
@@ -231,7 +232,7 @@ async function readMovesOf(
   const { changes, unplaced, found } = await placeTransactions(poll, node, transactions);
   const keys = new Set(found.map(keyOf));
   const there = new Set(transactions.map(({ signature }) => signature));
-  // The transaction is there and pays another amount, or nothing.
+  // Facts whose transaction exists but pays another amount, or nothing.
   const other = paid.filter(
     (fact) => there.has(fact.transactionHash) && !unplaced.has(fact.transactionHash) && !keys.has(keyOf(fact)),
   );
@@ -252,7 +253,7 @@ async function readMovesOf(
   ];
 }
 
-/** Events that wait for their transaction have no payment that could be decoded: the slot is enough. */
+/** Reads the transactions of held events. They have no payment to decode, so the slot is enough. */
 async function readHeld(node: Node, held: readonly StoredFact[]): Promise<FactChange[]> {
   const changes: FactChange[] = [];
   for (const { entityId, factId, transactionHash, state } of held) {

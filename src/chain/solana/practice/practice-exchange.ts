@@ -5,7 +5,9 @@ import type { Exchange } from '../../rpc/http-exchange.ts';
 import { NODE_IS_BEHIND, UNKNOWN_SIGNATURE } from '../rpc/calls.ts';
 import { type PracticePayment, PracticeSlots, practiceAddress, signatureOf } from './practice-slots.ts';
 
-/** A made-up Solana as a node: it answers the calls of Paybell in the same process, without a connection. */
+/**
+ * A practice network of Solana as a node. It answers the calls of Paybell in the same process, without a connection.
+ */
 
 const UNKNOWN_METHOD = -32_601;
 const NO_BLOCK = -32_004;
@@ -14,7 +16,7 @@ const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const DECIMALS = 6;
 const FEE = 5_000;
 const RENT = 2_039_280;
-/** Far more than is ever paid. */
+/** Balance of the payer, far more than it ever pays. */
 const PAYER_HAS = 10n ** 15n;
 const MAX_OWNERS = 100_000;
 
@@ -28,7 +30,7 @@ type Owner = { readonly wallet: string; readonly token: string };
 /** The wallets of token accounts. The address of such an account is a hash, which does not show the wallet. */
 const OWNERS = new BoundedMap<string, Owner>(MAX_OWNERS);
 
-/** A caller must name the wallet of a token account before the account is paid. */
+/** Names the wallet of a token account. The network does not pay a token account before this call. */
 export function nameOwner(account: string, owner: Owner): void {
   if (!OWNERS.has(account)) OWNERS.set(account, owner);
 }

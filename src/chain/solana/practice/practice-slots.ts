@@ -2,8 +2,8 @@ import { decodeBase58, encodeBase58 } from '../../../domain/chain/families/base5
 import { PRACTICE_MARK } from '../../../domain/chain/practice.ts';
 
 /**
- * The payments of a made-up Solana, which follow from the time alone. Every process has the same ones, before and after a restart,
- * and nothing is stored. Every account that a call names is paid:
+ * The payments of a practice network of Solana, computed only from the time. Every process has the same payments, even
+ * after a restart, and nothing is stored. Every account that a call names is paid:
  *
  * | slots            | hold                                                        |
  * |------------------|-------------------------------------------------------------|
@@ -19,7 +19,7 @@ const PAID_SLOTS = 50;
 const UNDONE_SLOTS = 500;
 const UNDONE_AT = 25;
 const UNDONE_DEPTH = 20;
-/** Half an hour: a service that starts again after a weekend does not deliver thousands of payments. */
+/** Half an hour, so that a service that starts after a weekend does not deliver thousands of payments. */
 const KEPT_SLOTS = 4_500;
 
 /** In the smallest unit of a token with six decimals. */
@@ -52,7 +52,7 @@ export class PracticeSlots {
     return Math.max(0, this.head - FINAL_SLOTS);
   }
 
-  /** The first slot of which the network still lists payments. It changes every half hour. */
+  /** The first slot whose payments the network still lists. It changes every half hour. */
   get oldest(): number {
     return Math.max(0, (Math.floor(this.head / KEPT_SLOTS) - 1) * KEPT_SLOTS);
   }

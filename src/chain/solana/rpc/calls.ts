@@ -16,7 +16,9 @@ export const MAX_STATUSES = 256;
 
 type Commitment = 'confirmed' | 'finalized';
 
-/** The newest version of transactions that a call allows. The node rejects a whole block that has a transaction of a newer one. */
+/**
+ * The newest transaction version that a call accepts. A node rejects a block that has a transaction of a newer version.
+ */
 const NEWEST_VERSION = 1;
 /** The amount of a token account is at this place of its data. */
 const AMOUNT = { offset: 64, length: 8 } as const;
@@ -25,7 +27,7 @@ export type WatchedAccount = { readonly account: string; readonly isNative: bool
 
 export type Balances = { readonly slot: number; readonly balances: readonly bigint[] };
 
-/** Balances of at most `MAX_ACCOUNTS` accounts. An account that does not exist has none. */
+/** Balances of at most `MAX_ACCOUNTS` accounts. An account that does not exist has the balance 0. */
 export function balancesOf(
   accounts: readonly WatchedAccount[],
   commitment: Commitment,
@@ -87,7 +89,7 @@ export function signaturesOf(
   return { method: 'getSignaturesForAddress', params: [account, options], read: (result) => readList(result, read) };
 }
 
-/** Null if the node does not have it. */
+/** Null if the node does not have the transaction. */
 export function transactionOf(signature: string): Call<Transaction | null> {
   const options = { encoding: 'json', maxSupportedTransactionVersion: NEWEST_VERSION, commitment: 'confirmed' };
   return {
@@ -129,7 +131,10 @@ export function slotOf(commitment: Commitment): Call<number> {
 export type Status = { readonly slot: number; readonly isFailed: boolean; readonly level: string | null };
 export type Statuses = { readonly slot: number; readonly statuses: readonly (Status | null)[] };
 
-/** Asks for at most `MAX_STATUSES` transactions, however old they are. Null for one that the node does not have. */
+/**
+ * Asks for the statuses of at most `MAX_STATUSES` transactions of any age. Null for a transaction that the node does
+ * not have.
+ */
 export function statusesOf(signatures: readonly string[]): Call<Statuses> {
   const read = (value: unknown): Status | null => {
     if (value === null) return null;

@@ -13,7 +13,7 @@ export const MAX_AT_ONCE = 100;
 
 const MINT_BYTES = 82;
 const TOKEN_ACCOUNT_BYTES = 165;
-/** Data of the first program: the owner of a token account at 32, and the kind of an account with extensions at 165. */
+/** The owner of a token account, in its data. Byte 165 has the kind of an account with extensions. */
 const OWNER = { start: 32, end: 64 } as const;
 const IS_MINT = 1;
 

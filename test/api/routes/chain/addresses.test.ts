@@ -117,7 +117,7 @@ onSuiteEngine('the address book of a source', (store) => {
       addressBook: 'must be an indexed address of the event; these are from, to',
     });
     expect(await errorsOf({ ...withBook, where: { to: PAYEE } })).toMatchObject({
-      'where.to': 'is in the address book; leave it out',
+      'where.to': 'is set by the address book; leave it out',
     });
     const path = `${SOURCES}/${source.sourceId}`;
     const patched = await call(app, tenant, path, { method: 'PATCH', json: { addressBook: 'from' } });

@@ -124,7 +124,7 @@ onSuiteEngine('sources on Solana', (store) => {
     ]);
     const other = { ...spl, where: { to: [OTHER] }, transactionHash: signature };
     const { others } = (await (await send(`${SOURCES}/preview`, other)).json()) as SourcePreview;
-    expect(others).toMatchObject([{ reason: `It pays ${SHOP}, which where.to does not name.` }]);
+    expect(others).toMatchObject([{ reason: `It pays ${SHOP}, and \`where.to\` does not list this wallet.` }]);
   });
 
   test('show their newest payments before they exist', async () => {

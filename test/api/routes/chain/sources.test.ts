@@ -365,8 +365,8 @@ onSuiteEngine('the preview of a transaction', (store) => {
         },
       ],
       others: [
-        { logIndex: 3, reason: `Its to is ${PAYER_CHECKSUMMED}, which where does not take.` },
-        { logIndex: 6, reason: 'It is of another contract.' },
+        { logIndex: 3, reason: `Its to is ${PAYER_CHECKSUMMED}, and \`where\` does not list this value.` },
+        { logIndex: 6, reason: 'The log is of another contract.' },
         { logIndex: 7, reason: 'It is of another event than Transfer.' },
         { logIndex: 8, reason: expect.stringContaining('It does not fit the declaration of Transfer') },
       ].map((each) => ({ ...each, contract: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) })),

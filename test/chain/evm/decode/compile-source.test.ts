@@ -179,11 +179,11 @@ describe('a definition', () => {
 
 describe('a preset', () => {
   test('of a contract that many use needs to know which logs are meant', () => {
-    expect(errorsOf(erc20({}))).toEqual({ where: 'must name to or from: most logs of this contract are about others' });
+    expect(errorsOf(erc20({}))).toEqual({ where: 'must name to or from: most logs of this contract are other payments' });
     expect(errorsOf(erc20({ where: { to: [PAYEE] } }))).toEqual({});
     expect(errorsOf(erc20({ where: { from: [PAYER] } }))).toEqual({});
     expect(errorsOf({ ...erc20({}), preset: 'superfluid', where: { token: [TOKEN] } })).toEqual({
-      where: 'must name receiver or sender: most logs of this contract are about others',
+      where: 'must name receiver or sender: most logs of this contract are other payments',
     });
     expect(errorsOf({ ...erc20({}), preset: 'request-network' }).where).toContain('must name to or paymentReference');
   });

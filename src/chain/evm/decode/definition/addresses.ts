@@ -3,7 +3,7 @@ import { familyOf } from '../../../../domain/chain/families/families.ts';
 import { showTronAddress, TRON } from '../../../../domain/chain/families/tron.ts';
 import type { AbiLibrary } from '../abi-library.ts';
 
-/** The addresses of a network whose logs have 20 bytes in hex. */
+/** Reads and writes the addresses of a network. Its logs have them as 20 bytes in hex. */
 export type LogAddresses = {
   /** Describes the mistake in an address; null if there is none. */
   readonly errorIn: (value: unknown) => string | null;
@@ -60,21 +60,21 @@ function tronAddresses(library: Checksum): LogAddresses {
   };
 }
 
-/** Capital letters are a checksum if there are any. */
+/** An address with both capital and small letters has a checksum. */
 function hasRightCapitals(value: string, { checksumAddress }: Checksum): boolean {
   const digits = value.slice(2);
   const hasChecksum = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
   return !hasChecksum || checksumAddress(value) === value;
 }
 
-/** Payers pay again, and a token is in every log. */
+/** Most lookups find their address: payers pay again, and every log has the token. */
 const MAX_SHOWN = 20_000;
 const shown = new Map<string, string>();
 
 function showRemembered(stored: string): string {
   const known = shown.get(stored);
   if (known !== undefined) return known;
-  // Emptied as a whole: to drop the oldest one for each new one costs more.
+  // Empties the whole map, because removing the oldest address for each new one costs more.
   if (shown.size >= MAX_SHOWN) shown.clear();
   const text = showTronAddress(stored);
   shown.set(stored, text);

@@ -69,7 +69,7 @@ export function compileSource(definition: SourceDefinition, library: AbiLibrary)
   };
 }
 
-/** What is wrong with the contract; null if nothing is. A source of the coin has no contract. */
+/** Describes the mistake in the contract; null if there is none. A source of the coin has no contract. */
 function contractErrorIn({ networkId, preset, contract }: SourceDefinition, addresses: LogAddresses): string | null {
   if (preset !== 'native') return addresses.errorIn(contract);
   if (!hasReadableCoin(networkId))
@@ -77,7 +77,7 @@ function contractErrorIn({ networkId, preset, contract }: SourceDefinition, addr
   return contract === NATIVE_TOKEN ? null : 'is for tokens; leave it out with the preset native';
 }
 
-/** The topic that must be in the address book. Nodes filter by topics alone, so it has to be an indexed address. */
+/** The topic that must be in the address book. It must be an indexed address, because nodes filter only by topics. */
 function placeOfBook(
   { addressBook, where }: SourceDefinition,
   { parameters }: EventAbi,
@@ -94,7 +94,7 @@ function placeOfBook(
     errors.push({ name: 'addressBook', message: `must be an indexed address of the event; ${known}` });
   }
   if (Object.hasOwn(where, addressBook)) {
-    errors.push({ name: `where.${addressBook}`, message: 'is in the address book; leave it out' });
+    errors.push({ name: `where.${addressBook}`, message: 'is set by the address book; leave it out' });
   }
   return place + 1;
 }
@@ -114,7 +114,7 @@ function compileConditions(
   }
   const { oneOf = [], tokenParameter = null } = rules ?? {};
   if (oneOf.length > 0 && !oneOf.some((name) => Object.hasOwn(where, name) || name === addressBook)) {
-    const message = `must name ${oneOf.join(' or ')}: most logs of this contract are about others`;
+    const message = `must name ${oneOf.join(' or ')}: most logs of this contract are other payments`;
     errors.push({ name: 'where', message });
   }
   if (tokenParameter !== null && !Object.hasOwn(where, tokenParameter)) {

@@ -155,7 +155,10 @@ function describe(parameter: AbiParameter, isIndexed: boolean): EventParameter {
   return { ...parameter, kind, isIndexed, isHashed: isIndexed && !isWord, isWord };
 }
 
-/** Fields and conditions name a parameter. A parameter may have no name, but then nothing can use it. */
+/**
+ * Rejects a name that two parameters have, because fields and conditions use the name. A parameter without a name is
+ * valid, but nothing can use it.
+ */
 function checkNames(parameters: readonly EventParameter[]): void {
   const names = parameters.map(({ name }) => name).filter((name) => name !== '');
   const repeated = names.find((name, index) => names.indexOf(name) !== index);

@@ -17,7 +17,7 @@ export type FieldPlan = { readonly name: string } & (
 
 type Condition = { readonly index: number; readonly equals: unknown };
 
-/** The parameter that names the token, or its address. */
+/** The parameter that names the token, or the token's address. */
 export type TokenPlan = { readonly index: number } | { readonly address: string };
 
 /** Returns the fields in their order, the preset's own fields first. Adds errors to the list. */
@@ -103,12 +103,12 @@ function tokenPlan(
   return { index };
 }
 
-/** An indexed address is itself in the log, and not its hash. */
+/** The log has even an indexed address itself, and not its hash. */
 function isAddress(parameters: EventAbi['parameters'], index: number): boolean {
   return parameters[index]?.kind === 'address';
 }
 
-/** Presets are part of the program: a name that does not fit is a defect of it. */
+/** Throws if a name does not fit. Presets are part of the program, so such a name is a defect of Paybell. */
 function presetPlan(name: string, source: PresetField, { parameters }: EventAbi, contract: string): FieldPlan {
   const find = (parameter: string) => {
     const index = parameters.findIndex((each) => each.name === parameter);

@@ -5,11 +5,11 @@ import type { EvmPreset, WhereValue } from '../../../../domain/chain/source-defi
 export type PresetField =
   /** The parameter of this name. */
   | string
-  /** An amount of the token that a parameter names; null for the contract itself. */
+  /** An amount, with the parameter that names its token; null if the contract itself is the token. */
   | { readonly from: string; readonly token: string | null }
   /** The address of the contract. */
   | { readonly contract: true }
-  /** The parameter, if another parameter has this value. */
+  /** The parameter `from`, if the parameter `when` has this value. */
   | { readonly from: string; readonly when: string; readonly equals: WhereValue }
   /** Several addresses, joined by hyphens. */
   | { readonly join: readonly string[] };
@@ -43,7 +43,7 @@ export const PRESET_RULES: Readonly<Record<EvmPreset, PresetRules>> = {
   erc20: TOKEN_TRANSFER,
   // The same log, under the name that it has on Tron.
   trc20: TOKEN_TRANSFER,
-  // Paybell writes such a log for each transfer of the coin.
+  // Paybell itself makes such a log for each transfer of the coin.
   native: TOKEN_TRANSFER,
   'request-network': {
     abi: 'event TransferWithReferenceAndFee(address tokenAddress, address to, uint256 amount, bytes indexed paymentReference, uint256 feeAmount, address feeAddress)',
@@ -52,7 +52,7 @@ export const PRESET_RULES: Readonly<Record<EvmPreset, PresetRules>> = {
     oneOf: ['to', 'paymentReference'],
     tokenParameter: 'tokenAddress',
     fields: {
-      // The log has the hash of the reference, and not who paid.
+      // The log has the hash of the reference, but not the payer.
       transferId: 'paymentReference',
       payee: 'to',
       amount: { from: 'amount', token: 'tokenAddress' },
@@ -62,7 +62,7 @@ export const PRESET_RULES: Readonly<Record<EvmPreset, PresetRules>> = {
   loop: {
     abi: 'event TransferProcessed(address indexed caller, string id, bool success, bool inbound, address token, address endUser, uint256 amount, uint256 processingFee, bytes err)',
     kind: TRANSFER,
-    // A transfer that failed is logged as well.
+    // The contract also logs failed transfers.
     where: { success: true },
     oneOf: [],
     tokenParameter: 'token',

@@ -15,7 +15,7 @@ export type Conditions = {
 
 export type CompiledWhere = {
   readonly conditions: Conditions;
-  /** The conditions with each value written in one way. */
+  /** The conditions with each value in its canonical form. */
   readonly where: Readonly<Record<string, readonly WhereValue[]>>;
 };
 
@@ -68,11 +68,11 @@ export function matchesValues({ values }: Conditions, logValues: LogValues): boo
   return values.every(({ index, allowed }) => allowed.has(logValues[index]));
 }
 
-/** A value to compare with: as it is written down, as a log's value, and as the word of a topic. */
+/** A value to compare with, in three forms: as the definition has it, as a log's value, and as the word of a topic. */
 type Wanted = { readonly written: WhereValue; readonly value: unknown; readonly word: string };
 
 const HASH_RULE =
-  'must be 0x and the 64 hex digits of a hash: of an indexed text, bytes, array or tuple a log has only the keccak-256 hash';
+  'must be 0x and the 64 hex digits of a hash: a log has only the keccak-256 hash of an indexed text, bytes, array or tuple';
 
 function parseWanted(parameter: EventParameter, value: WhereValue, addresses: LogAddresses): Wanted | string {
   if (parameter.isHashed) {

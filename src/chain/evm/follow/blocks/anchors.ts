@@ -1,22 +1,30 @@
 import type { BlockRef } from '../../../../domain/chain/facts.ts';
 import { MAX_ANCHORS, type NetworkState } from '../../../../store/chain/network-store.ts';
 
-/** The blocks of the tail, which are read again: logs that were left out once come with a later poll. */
+/** Number of newest blocks that polls read again. If a node has left out a log, a later poll finds it there. */
 export const TAIL_BLOCKS = 6;
 /** A follower that is this far behind continues from its tip, and does not read the tail again. */
 const FAR_BEHIND_BLOCKS = 2 * TAIL_BLOCKS;
-/** Every block this near to the tip is an anchor. Twice as far away there is one in two blocks, and so on. */
+/**
+ * Every block within this distance of the tip is an anchor. At twice the distance, every second block is one, and so
+ * on.
+ */
 const DENSE_BLOCKS = 24;
 
 export type AnchorChoice = {
   readonly rangeBlocks: number;
   /** Whether the tail is read again, and not only the blocks after the tip. */
   readonly isTail: boolean;
-  /** The head of a node that was behind, so that it is asked for a block that it has; null if none was behind. */
+  /**
+   * The head of a node that was behind, so that the node is asked for a block that it has; null if no node was behind.
+   */
   readonly highest: number | null;
 };
 
-/** The block at which a node has to agree before its logs are read from there on. Null before the first block was read. */
+/**
+ * The block that a node must have too before Paybell reads the logs above it from this node. Null before the first
+ * block was read.
+ */
 export function chooseAnchor(state: NetworkState, { rangeBlocks, highest, isTail }: AnchorChoice): BlockRef | null {
   const { tip, anchors, head, final } = state;
   if (tip === null || (highest === null && !isTail)) return tip;
@@ -24,11 +32,14 @@ export function chooseAnchor(state: NetworkState, { rangeBlocks, highest, isTail
   const most = Math.min(tip.number - TAIL_BLOCKS, highest ?? tip.number);
   const isChoice = ({ number }: BlockRef) => number <= most || (final !== null && number <= final);
   const anchor = anchors.find(isChoice) ?? anchors.at(-1) ?? tip;
-  // The blocks of one call from an older anchor would end before the tip, and no poll would pass the tip.
+  // One call from an older anchor would end before the tip, so that no poll would ever pass the tip.
   return highest === null && anchor.number + rangeBlocks <= tip.number ? tip : anchor;
 }
 
-/** The newest anchor that cannot be undone: a node that disagrees here is on another chain. */
+/**
+ * The index of the newest final anchor, or of the oldest anchor if none is final. A node that disagrees here is on
+ * another chain.
+ */
 export function floorIndex(anchors: readonly BlockRef[], final: number | null): number {
   const index = final === null ? -1 : anchors.findIndex(({ number }) => number <= final);
   return index === -1 ? anchors.length - 1 : index;
@@ -39,7 +50,7 @@ type NewAnchors = {
   /** New anchors, which replace a kept anchor of the same number. */
   readonly added: readonly BlockRef[];
   readonly final: number | null;
-  /** Blocks that will become final. They are kept, however near their neighbours are. */
+  /** Blocks that will become final. They stay, even if another anchor is near. */
   readonly pinned: readonly (BlockRef | null | undefined)[];
 };
 

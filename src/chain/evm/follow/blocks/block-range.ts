@@ -9,15 +9,16 @@ const FEW_LOGS = MANY_LOGS / 4;
 const GOOD_READINGS = 50;
 
 /**
- * How many blocks one call reads: halved if a node refuses or is overwhelmed, and more again if it had few logs. A size that
- * was refused is tried again after 50 good readings, or once the blocks have half as many logs.
+ * The number of blocks that one call reads. It is halved if a node refuses a call or is overwhelmed, and grows if a
+ * response has few logs. A refused size is tried again after 50 good readings, or once the blocks have half as many
+ * logs.
  */
 export class BlockRange {
-  /** The most blocks of a call at present, whatever was learned. */
+  /** Upper limit on the blocks of a call, whatever size nodes accept. */
   most = MAX_BLOCKS;
   #blocks: number;
   #refused: number | null = null;
-  /** The logs of a block in the first reading after the refusal. */
+  /** Logs per block in the first reading after the refusal. */
   #density: number | null = null;
   #readings = 0;
 

@@ -3,15 +3,17 @@ import type { FollowedSource } from '../../../../store/chain/network-store.ts';
 import { MAX_TOPIC_VALUES } from './log-filters.ts';
 
 /**
- * Whether nodes are asked for the addresses of books, or for all logs of the contract, which are then matched here.
+ * Decides whether to ask nodes for the addresses of an address book (narrow), or for all logs of the contract (wide).
+ * Paybell matches the logs of a wide reading itself.
  *
  * | mode   | calls                         | sent             | received                     |
  * |--------|-------------------------------|------------------|------------------------------|
  * | narrow | one for each 1,000 addresses  | 69 B an address  | the logs of these addresses  |
  * | wide   | one                           | a few hundred B  | all logs, 637 B each         |
  *
- * Wide is used if it needs fewer bytes, or if narrow needs more than four calls and the logs stay below 4 MB. The number of logs is
- * measured by wide readings. After a refusal, and now and then for a measurement, the mode is tried again.
+ * Wide is used if it needs fewer bytes, or if narrow needs more than four calls and the logs stay below 4 MB. Wide
+ * readings measure the number of logs. After 256 narrow readings, a wide reading repeats the measurement, even after a
+ * refusal.
  */
 
 const LOG_BYTES = 637;
@@ -21,8 +23,8 @@ const MAX_WIDE_BYTES = 4_000_000;
 /** Narrow readings after which a measurement, or a refusal, is out of date. */
 const OUTDATED = 256;
 /**
- * A measurement reads few blocks, because nothing is known about their logs. They are enough for the first polls of a follower,
- * which read the tail too. After a refusal it reads half as many.
+ * A measurement reads few blocks, because the number of their logs is not known yet. This many are enough for the first
+ * polls of a follower, which also read the tail. After a refusal, the next measurement reads half as many.
  */
 const MAX_MEASURED_BLOCKS = 16;
 const MAX_GROUPS = 10_000;
@@ -33,7 +35,7 @@ type Mode = { logsABlock: number | null; measuredBlocks: number; isRefused: bool
 export class BookModes {
   readonly #modes = new BoundedMap<string, Mode>(MAX_GROUPS);
 
-  /** A practice network pays the addresses that it is asked for, so that their list must be in the request. */
+  /** A practice network pays the addresses that a request asks for, so the request must list them. */
   constructor(private readonly isPractice = false) {}
 
   /** The groups of these sources that are read widely. */
@@ -92,7 +94,10 @@ function isCheaper(addresses: number, logs: number): boolean {
   return bytes < addresses * ADDRESS_BYTES || (addresses > MANY_CALLS * MAX_TOPIC_VALUES && bytes <= MAX_WIDE_BYTES);
 }
 
-/** The contracts of which all logs of an event are asked for, with the topics in which an address must be. */
+/**
+ * A contract of a wide reading, which asks for all logs of one event. The address books of `sources` decide which logs
+ * are taken.
+ */
 type WideContract = {
   readonly groups: Set<string>;
   readonly sources: FollowedSource[];
@@ -101,8 +106,8 @@ type WideContract = {
 };
 
 /**
- * Leaves out the logs of wide readings that no source takes, by their raw topics. Only the others are read strictly, which takes
- * several times as long.
+ * Drops the logs of wide readings that no source takes, by their raw topics. The strict reader would take several times
+ * as long for them.
  */
 export class WideLogs {
   readonly #contracts = new Map<string, WideContract>();
@@ -120,12 +125,15 @@ export class WideLogs {
     }
     for (const { book, contract, topic } of sources) {
       const found = book === undefined ? this.#contracts.get(keyOf(contract, topic)) : undefined;
-      // A source without a book may share the filter, and its logs are not known here.
+      // A source without a book may share the filter. This class does not know its conditions, so it takes all logs.
       if (found !== undefined) found.takesAll = true;
     }
   }
 
-  /** Whether to read a log, by its fields as the node sent them. Fields that are not as expected are left to the strict reader. */
+  /**
+   * Whether to read a log, by its fields as the node sent them. True for malformed fields, which the strict reader
+   * rejects.
+   */
   readonly isTaken = (raw: unknown): boolean => {
     if (this.#contracts.size === 0 || typeof raw !== 'object' || raw === null) return true;
     const { address, topics } = raw as { readonly address?: unknown; readonly topics?: unknown };

@@ -33,8 +33,9 @@ export class CanonicalBlocks {
   }
 
   /**
-   * Asks the node for the unknown ones of these blocks, so that `isGone` can decide. If there are many, it probes some: every block
-   * below an unchanged block is unchanged, and every block above a replaced block is replaced. Fails if the node no longer has the header.
+   * Asks the node for each block with an unknown hash, so that `isGone` can decide. Probes only some of many blocks:
+   * every block below an unchanged block is unchanged, and every block above a replaced block is replaced. Fails if the
+   * node no longer has the header.
    */
   async ask(node: Node, blocks: readonly BlockRef[], header: Header): Promise<void> {
     const isUnknown = ({ number }: BlockRef) => number <= this.highest && !this.#hashes.has(number);

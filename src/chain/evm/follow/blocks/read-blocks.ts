@@ -18,9 +18,9 @@ export type Blocks = {
   readonly sources: readonly FollowedSource[];
   /** The block whose header has to come with the logs, at or above `to`; null for none. */
   readonly check: number | null;
-  /** The hash of the only block, if the node is asked for it by its hash. */
+  /** Set to ask for a single block by its hash. */
   readonly blockHash?: string;
-  /** Transactions whose receipts are asked for with them. */
+  /** Transactions whose receipts are asked for in the same batch. */
   readonly transactions?: readonly string[];
   readonly contractsPerCall?: number;
   /** How the logs of address books are read; absent to ask for the addresses. */
@@ -44,10 +44,7 @@ export function isRefusal(reading: Reading | Refusal): reading is Refusal {
   return typeof reading === 'string';
 }
 
-/**
- * Reads the blocks in one batch. If the node refuses all logs of a contract with an address book, it is asked for the
- * addresses alone.
- */
+/** Reads the blocks in one batch. If the node refuses a wide reading, asks again for the addresses alone. */
 export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
   const { from, to, modes } = blocks;
   const withLogs = blocks.sources.filter((source) => !isCoinSource(source));
@@ -104,7 +101,10 @@ async function readOnce(node: Node, blocks: Blocks, wide: ReadonlySet<string>): 
   };
 }
 
-/** A call for the logs of `filter` that `wide` takes. `received` counts all logs of the response, the others included. */
+/**
+ * A call for the logs of `filter` that `wide` takes. `received` counts all logs of the response, including those that
+ * `wide` drops.
+ */
 function countedLogs(
   filter: LogFilter,
   wide: WideLogs | null,
@@ -122,7 +122,7 @@ function refused(node: Node, blocks: number, refusal: Refusal): Refusal {
   return refusal;
 }
 
-/** The most results of an answer, by the limits of providers. Some cut the list there without an error. */
+/** Limits of providers on the results of a call. Some providers cut the list there without an error. */
 const ROUND_COUNTS: ReadonlySet<number> = new Set([100, 500, 1_000, 2_000, 5_000, 10_000]);
 
 type Count = { readonly filter: LogFilter; readonly logs: number };
@@ -173,7 +173,7 @@ async function sendUnlessTooLarge(
   }
 }
 
-/** The logs with the date of their block. Not every node sends it with a log, and the header of the block has it too. */
+/** Adds the time of the header to the logs of its block, because not every node sends the time with a log. */
 export function datedBy({ hash, timestampS }: Header, logs: readonly Log[]): Log[] {
   return logs.map((log) => (log.blockS === undefined && log.blockHash === hash ? { ...log, blockS: timestampS } : log));
 }
@@ -185,7 +185,7 @@ function checkedLogs(node: Node, logs: readonly Log[]): readonly Log[] {
   return unique;
 }
 
-/** Whether each log is after the log before it, as in the response to one call. If so, no log is there twice. */
+/** Whether each log is after the log before it, as in the response to one call. If so, no log occurs twice. */
 function isAscending(logs: readonly Log[]): boolean {
   return logs.every((log, index) => {
     const before = logs[index - 1];

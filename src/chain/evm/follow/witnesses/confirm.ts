@@ -21,25 +21,29 @@ import { withVerdicts } from './verdicts.ts';
 import { changeOf, type Judged, type Question, takeVotes } from './votes.ts';
 
 /**
- * Finality rises past blocks in three steps. A quorum of nodes has called a height final. A quorum has the same block there.
- * And a quorum has shown every fact up to it: with the logs that they are asked for here, or with the receipt if a node left
- * the log out. Paybell retracts a fact that most nodes deny. A fact on which nodes are tied is disputed. Finality passes both.
+ * Finality rises past blocks in three steps. A quorum of nodes has called a height final. A quorum has the same block
+ * there. A quorum has shown every fact up to that block, with its log or, if a node left the log out, with the receipt.
+ * Paybell retracts a fact that most nodes deny. A fact on which nodes are tied is disputed. Neither keeps finality from
+ * rising.
  */
 
 const READINGS = 1;
 const READINGS_IN_DOUBT = 5;
 const READINGS_A_POLL = 3;
-/** Enough for every node to leave a log out at random. Votes decide about each fact, so that this bound makes nothing final. */
+/**
+ * Limit on the readings, for nodes that leave out logs at random. The limit itself makes nothing final, because votes
+ * decide about each fact.
+ */
 const MAX_READINGS = 20;
 
-/** The next readings of the blocks that must become final; nothing if there are none. */
+/** Reads the blocks that may become final, and lets finality rise if all steps are done. */
 export async function confirmFinality(poll: EvmPoll, leader: Node): Promise<void> {
   const { memory, witnesses, nodes } = poll.follow;
   memory.candidate = candidateOf(poll, witnesses.agree(poll.state).final);
   const target = targetOf(poll, memory.confirm?.target ?? null) ?? targetOf(poll, memory.candidate);
   if (target === null) return;
   if (memory.confirm?.target.hash !== target.hash) {
-    // On a fast network the leader's blocks are taken for descendants of the tip, which is not enough for finality.
+    // On a fast network, polls only assume that the leader's head descends from the tip. Finality needs proof.
     const isShared = poll.isTipShared || (await headerAt(leader, target))?.hash === target.hash;
     const [readers, others] = [new Set<string>(), new Set<string>()];
     (isShared ? readers : others).add(leader.id);
@@ -56,7 +60,7 @@ export async function confirmFinality(poll: EvmPoll, leader: Node): Promise<void
     if (!(await readUnlessFailing(poll, node, progress, { from, to }))) return;
   }
   if (witnesses.present.length - progress.others.size < witnesses.quorum) {
-    // Too few nodes have this block: the next poll tries the block that is called final then.
+    // Too few nodes have this block. The next poll starts with the block that is called final then.
     memory.isDisagreeing = true;
     memory.confirm = null;
     return;
@@ -76,13 +80,13 @@ function candidateOf({ state }: EvmPoll, final: number | null): BlockRef | null 
   return anchor !== undefined && anchor.number > (state.final ?? -1) ? anchor : null;
 }
 
-/** The block if it still is an anchor above finality. */
+/** The block, if it is still an anchor above finality. */
 function targetOf({ state }: EvmPoll, block: BlockRef | null): BlockRef | null {
   if (block === null || block.number <= (state.final ?? -1)) return null;
   return state.anchors.find(({ number, hash }) => number === block.number && hash === block.hash) ?? null;
 }
 
-/** The nodes to read from, in turn: the others first, because the leader has read these blocks before. */
+/** The nodes to read from, in turn. The leader comes last, because its blocks were read before. */
 function readersOf({ follow }: EvmPoll, leader: Node): Node[] {
   const { witnesses, memory } = follow;
   const isOther = (node: Node) => memory.confirm?.others.has(node.id) === true;
@@ -91,11 +95,11 @@ function readersOf({ follow }: EvmPoll, leader: Node): Node[] {
     .filter((node) => node !== leader && node.waitMs === 0 && !isOther(node));
   if (others.length === 0) return [leader];
   const turn = (memory.confirm?.total ?? 0) % others.length;
-  // In doubt, the leader is read from again too, because another response may have what it left out once.
+  // In doubt, also reads from the leader again, because a new response may have the logs that it left out.
   return [...others.slice(turn), ...others.slice(0, turn), ...(memory.isInDoubt ? [leader] : [])];
 }
 
-/** A node that fails is passed over. Its turn would come first in the next poll too, and finality would wait for it. */
+/** Skips a node that fails. It would be the first one in the next poll too, and finality would wait for it. */
 async function readUnlessFailing(poll: EvmPoll, node: Node, progress: ConfirmProgress, range: Range): Promise<boolean> {
   try {
     return await readOnce(poll, node, progress, range);
@@ -131,7 +135,7 @@ async function readOnce(poll: EvmPoll, node: Node, progress: ConfirmProgress, { 
     await pauseFlood(poll, flood);
     return false;
   }
-  // The node is behind: another one may be asked, and this one again by a later poll.
+  // The node is behind. The caller asks another node, and a later poll asks this one again.
   if (reading.header === null) return true;
   if (reading.header.hash !== target.hash) {
     poll.disagreements++;
@@ -147,7 +151,9 @@ async function readOnce(poll: EvmPoll, node: Node, progress: ConfirmProgress, { 
   return true;
 }
 
-/** Above finality, either of two nodes that disagree may be right. A node with another block at finality is wrong. */
+/**
+ * Rejects a node that has another block at finality. Above finality, either of two nodes that disagree may be right.
+ */
 async function rejectOtherChain(poll: EvmPoll, node: Node): Promise<void> {
   const { state } = poll;
   const floor = state.anchors[floorIndex(state.anchors, state.final)];
@@ -158,7 +164,7 @@ async function rejectOtherChain(poll: EvmPoll, node: Node): Promise<void> {
   if (await noteConflict(poll, node)) throw new NetworkHalted();
 }
 
-/** Writes what this reading has and no earlier one had, and notes the votes of its node. Returns how many facts it did not have before. */
+/** Stores the facts that no earlier reading had, and notes the votes of the node. Returns the number of new facts. */
 async function writeNews(
   poll: EvmPoll,
   node: Node,
@@ -204,7 +210,7 @@ async function writeNews(
   const undecided = new Set(open.map(keyOf));
   progress.open = found.filter((fact) => undecided.has(keyOf(fact)));
   poll.omissions += differences.omissions;
-  // Earlier responses left out the facts that only this one has.
+  // Counts the facts that only this response has, because earlier responses left them out.
   memory.noteOmissions(differences.omissions + changes.length + open.length);
   for (const { changes: part } of cutSteps(changes, poll.follow.options.stepChanges)) {
     if (part.length > 0) await poll.commit({ changes: part });
@@ -212,7 +218,7 @@ async function writeNews(
   return changes.length + open.length;
 }
 
-/** Takes the votes that are missing, and lets finality rise if every fact is decided. */
+/** Asks for the missing votes, and lets finality rise if every fact is decided. */
 async function decide(poll: EvmPoll, progress: ConfirmProgress, { from, to }: Range): Promise<void> {
   const { store, witnesses, memory } = poll.follow;
   const stored = await store.factsIn(poll.lease.networkId, from, to);
@@ -251,7 +257,7 @@ async function rise(
   await poll.commit({ changes: last?.changes ?? [], anchors, final, finalLagMs });
 }
 
-/** How long this block took to become final, in the mean over the last rises. */
+/** The usual time from a block to its finality, as a moving average. */
 function learnLag({ state }: EvmPoll, final: number): number | null {
   const { head, blockTimeMs, finalLagMs } = state;
   if (head === null || blockTimeMs === null) return finalLagMs;
@@ -259,10 +265,10 @@ function learnLag({ state }: EvmPoll, final: number): number | null {
   return Math.round(finalLagMs === null ? lagMs : finalLagMs * 0.9 + lagMs * 0.1);
 }
 
-/** How often the nodes are asked again about a payment on which they are tied. */
+/** How often Paybell asks the nodes again about a payment on which they are tied. */
 const REVIEW_MS = 60_000;
 
-/** Takes votes on facts below finality that are not final yet. */
+/** Asks for votes on facts whose blocks are final although the facts are not. */
 export async function reviewUnconfirmed(poll: EvmPoll): Promise<void> {
   const { memory, clock } = poll.follow;
   const { unconfirmed } = poll.lease;

@@ -12,11 +12,11 @@ import { floorIndex } from '../blocks/anchors.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 
 /**
- * Asks the nodes other than the leader where they stand, and chooses the leader. The leader stays for some time unless it
- * fails, lags or freezes, so that small differences between nodes do not make Paybell change back and forth.
+ * Asks the nodes other than the leader for their heads, and chooses the leader. The leader stays for some time unless
+ * it fails, lags or freezes, so that small differences between nodes do not make Paybell change back and forth.
  */
 
-/** How often the other nodes are asked for their heads while nothing else makes it necessary. */
+/** How often the other nodes are asked for their heads, if nothing requires it earlier. */
 const HEADS_MS = 60_000;
 const LEADS_MS = 30_000;
 const LAG_BLOCKS = 2;
@@ -35,7 +35,7 @@ export function areHeadsDue({ follow, state }: EvmPoll, isBehind: boolean): bool
   return nowMs - changedAtMs >= frozenMs && nowMs - memory.headsAskedAtMs >= waitMs;
 }
 
-/** Asks the other nodes for their heads, and for what they call final if `withTags`. A node that fails is passed over. */
+/** Asks the other nodes for their heads, and for what they call final if `withTags`. Skips a node that fails. */
 export async function askOthers(poll: EvmPoll, leader: Node, withTags: boolean): Promise<void> {
   const { memory, nodes, clock } = poll.follow;
   memory.headsAskedAtMs = clock.nowMs();
@@ -87,7 +87,7 @@ async function compareFloor(poll: EvmPoll, node: Node, floor: BlockRef | null, h
   poll.follow.memory.conflicts.delete(node.name);
 }
 
-/** Chooses the leader among the nodes that can be asked. Returns whether it is another one now. */
+/** Chooses the leader among the nodes that can be asked. Returns whether the leader has changed. */
 export async function elect(poll: EvmPoll, leader: Node): Promise<boolean> {
   const { witnesses, nodes, clock } = poll.follow;
   witnesses.assess(poll.state.blockTimeMs, poll.lease.nowMs);
@@ -127,8 +127,9 @@ async function hasOurBranch({ state, follow }: EvmPoll, node: Node): Promise<boo
 }
 
 /**
- * Whether to follow a node that has replaced a stored block. A quorum on other blocks is followed; with fewer, the branch that
- * is stored stays while a node that moves still has it, and that node leads. Without such a node the leader is followed.
+ * Whether to follow a leader that has replaced a stored block. Follows it if a quorum has other blocks there. Otherwise
+ * the stored branch stays while a node that is not frozen still has it, and that node leads. Without such a node,
+ * follows the leader.
  */
 export async function mayFollowReorg(poll: EvmPoll, leader: Node, replaced: BlockRef, head: number): Promise<boolean> {
   const { witnesses, nodes } = poll.follow;
@@ -150,7 +151,7 @@ export async function mayFollowReorg(poll: EvmPoll, leader: Node, replaced: Bloc
   return false;
 }
 
-/** Whether the first block that counts as final may be used: a quorum has it, or no other node has another block there. */
+/** Whether following may start at this block: a quorum has it, or no other node has another block at its height. */
 export async function mayStartAt(poll: EvmPoll, leader: Node, { number, hash }: BlockRef): Promise<boolean> {
   const { witnesses, nodes, memory } = poll.follow;
   const hashes = await Promise.all(nodes.others(leader).map((node) => hashAt(node, blockAt(number))));

@@ -47,7 +47,10 @@ function isPassLong({ follow, state }: EvmPoll, facts: number): boolean {
   return blocks > BLOCKS_A_POLL && facts < blocks;
 }
 
-/** Whether the fact is due with the next block, so that the second of two answers is not late. Without a log it is due at once. */
+/**
+ * Whether the grace of the fact ends by the next block: the first of the two answers comes one block early. A fact
+ * without a followed log is due at once.
+ */
 function isNearlyDue(poll: EvmPoll, fact: StoredFact): boolean {
   return !isByLog(poll, fact) || headAbove(poll, fact) >= poll.follow.options.graceBlocks - 1;
 }
@@ -99,7 +102,7 @@ async function traceBlocks(poll: EvmPoll, leader: Node, due: readonly StoredFact
   memory.trace = null;
 }
 
-/** The node whose answer is missing: the leader first, then any other one. */
+/** The next node to ask: the leader, or another node once the leader has answered. */
 function nextNode({ follow }: EvmPoll, leader: Node, due: readonly StoredFact[]): Node {
   const { memory, witnesses } = follow;
   const hasAnswered = (node: Node) => due.every((fact) => memory.absences.get(keyOf(fact))?.includes(node.id) === true);
@@ -108,7 +111,10 @@ function nextNode({ follow }: EvmPoll, leader: Node, due: readonly StoredFact[])
   return free.find(({ node }) => !hasAnswered(node))?.node ?? leader;
 }
 
-/** Reads which transactions the next blocks of the trace have. Returns false if the node lacks one of them or has another tip. */
+/**
+ * Reads the transactions of the next blocks of the trace. Returns false if the node lacks one of these blocks or has
+ * another tip.
+ */
 async function readTransactions(poll: EvmPoll, node: Node, trace: LostTrace): Promise<boolean> {
   const { tip } = poll.state;
   if (tip === null) return false;
@@ -168,7 +174,7 @@ async function headersOf(node: Node, receipts: readonly (Receipt | null)[]): Pro
   return new Map(headers.map((header) => [header.hash, header]));
 }
 
-/** Null if the transaction no longer has the log: it failed, or wrote another one. */
+/** Null if the transaction no longer has the log, because it failed or wrote another log. */
 function backIn(
   { follow, state, lease }: EvmPoll,
   node: Node,
@@ -184,7 +190,10 @@ function backIn(
   return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex, ...time } };
 }
 
-/** Notes that the node does not have the fact. Enough answers after the grace are a retraction. */
+/**
+ * Notes that the node does not have the fact. Returns the retraction if the grace is over and enough nodes have
+ * answered so.
+ */
 function absent(poll: EvmPoll, node: Node, fact: StoredFact): FactChange[] {
   const { memory, witnesses, options } = poll.follow;
   const answers = [...(memory.absences.get(keyOf(fact)) ?? []), node.id];

@@ -5,8 +5,8 @@ import type { Node } from '../../../rpc/node.ts';
 const ALONE_MS = 300_000;
 
 /**
- * Up to which block each node has shown its payments, without a gap since finality. An invoice expires once two nodes have
- * shown all blocks: one of them may leave out its payment.
+ * The block up to which each node has shown its payments, without a gap since finality. An invoice expires only after
+ * two nodes have shown all blocks, because one of them may leave out the payment.
  */
 export class Readings {
   readonly #last = new Map<Node, number>();

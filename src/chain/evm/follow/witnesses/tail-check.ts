@@ -12,8 +12,9 @@ import { inTurn, waitsAbove } from '../history.ts';
 import { withVerdicts } from './verdicts.ts';
 
 /**
- * Reads the tail from another node than the leader now and then. If the leader leaves a payment out of every response, the other
- * node shows it long before its block becomes final. Once both have shown all blocks up to the tip, invoices may expire.
+ * Reads the tail from another node than the leader now and then. If the leader leaves a payment out of every response,
+ * the other node shows it long before its block becomes final. Once both nodes have shown all blocks up to the tip,
+ * invoices may expire.
  */
 export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   const { memory, nodes, clock, witnesses } = poll.follow;
@@ -24,13 +25,16 @@ export async function checkTail(poll: EvmPoll, leader: Node): Promise<void> {
   memory.othersTail = { tip: tip.number, atMs: clock.nowMs() };
   const header = await readUpTo(poll, node, tip);
   if (header === null) return;
-  // A new leader has read from the tip of the former one on.
+  // A new leader has read only the blocks above the former leader's tip.
   if (memory.readings.next(leader, poll.state) <= tip.number && (await readUpTo(poll, leader, tip)) === null) return;
   memory.readings.noteAgreed(clock.nowMs());
   if (witnesses.mayDate(node, header, poll.lease.nowMs)) await poll.commit({ tipS: header.timestampS });
 }
 
-/** Reads the blocks that the node has not shown, and the tail, as far as one call goes. Null if that decides nothing. */
+/**
+ * Reads the tail and the blocks that the node has not shown, as far as one call goes. Null if the reading decides
+ * nothing.
+ */
 async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Header | null> {
   const { memory, decoder, store } = poll.follow;
   const rangeBlocks = node.logRange.cap(memory.range.blocks);
@@ -44,7 +48,7 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   const wanted = { ...range, sources, check: tip.number, contractsPerCall, modes, purpose: 'tail' } as const;
   memory.meter.noteRequest(poll.sources);
   const reading = await readBlocks(node, wanted);
-  // The leader has read these blocks, and the next check is soon.
+  // Gives up for now: the leader has read these blocks, and the next check is soon.
   if (isRefusal(reading) || reading.header?.hash !== tip.hash) return null;
   const waits = waitsAbove(poll, range.from);
   const found =
@@ -69,7 +73,7 @@ async function readUpTo(poll: EvmPoll, node: Node, tip: BlockRef): Promise<Heade
   for (const { changes: part } of cutSteps(inOrder(judged.changes), poll.follow.options.stepChanges)) {
     if (part.length > 0) await poll.commit({ changes: part });
   }
-  // No invoice may expire without a payment that is not decided: the next check asks for it again.
+  // No invoice may expire while its payment is undecided. The next check asks for the payment again.
   if (judged.open.length > 0) return null;
   memory.readings.note(node, { from: Math.min(range.from, next), to: range.to }, poll.state);
   return reading.header;

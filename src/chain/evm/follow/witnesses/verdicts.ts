@@ -8,8 +8,8 @@ import type { ConfirmProgress } from '../memory.ts';
 import { type Judged, type Question, takeVotes } from './votes.ts';
 
 /**
- * Asks the other nodes for a fact that one node alone shows, before the fact is stored. Returns the facts that are still open
- * after that. The caller asks for them again, and must not act as if they did not exist.
+ * Asks the other nodes about a fact that only one node shows, before the fact is stored. Returns the facts that stay
+ * open. The caller must ask about them again, and must not treat them as absent.
  */
 export async function withVerdicts(
   poll: EvmPoll,
@@ -32,7 +32,8 @@ export async function withVerdicts(
     questions.push({ change, place, entityId, factId, position, transactionHash, isHeld: false, isCoin, votes: shown });
   }
   const judged = await takeVotes(poll, questions);
-  // A node may have a new block a moment before its logs, so that a denial in the tail is not kept: it is asked again before finality.
+  // Does not keep denials in the tail, because a node may have a new block a moment before its logs. They are asked
+  // again before finality.
   const newestKept = (poll.state.tip?.number ?? 0) - TAIL_BLOCKS;
   for (const { place, position, votes: taken, verdict } of judged) {
     votes.set(place, taken);

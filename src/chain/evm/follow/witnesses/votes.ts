@@ -11,12 +11,12 @@ import { blockAt } from '../../rpc/calls.ts';
 import type { EvmPoll } from '../evm-poll.ts';
 
 /**
- * Votes of nodes on single facts. A node shows a fact with its logs, or with the receipt of its transaction. A node that has
- * the block, and whose receipt is missing or does not have the log, denies the fact. Any other answer is not a vote. The raw
- * log is compared, so that the settings of a source change no vote.
+ * Votes of nodes on single facts. A node shows a fact with its logs, or with the receipt of its transaction. A node
+ * that has the block, and whose receipt is missing or does not have the log, denies the fact. Any other answer is not a
+ * vote. Votes compare raw logs, so that a changed source does not change a vote.
  */
 
-/** A fact where it stands, with the votes so far. */
+/** A fact with its position and the votes so far. */
 export type Question = FactKey & {
   readonly transactionHash: string;
   readonly position: Position;
@@ -30,8 +30,8 @@ export type Judged<Asked extends Question = Question> = Asked & { readonly verdi
 const RECEIPTS_A_REQUEST = 100;
 
 /**
- * Asks for receipts until each fact has a verdict or every present node has been asked. Nodes may have denied a fact at
- * different times, each for a moment, so only denials from one call decide: earlier ones are asked for again, or do not count.
+ * Asks for receipts until each fact has a verdict or every present node has been asked. Nodes may each have denied a
+ * fact for a moment, at different times. So a denial counts only if the node gives it again in this function call.
  */
 export async function takeVotes<Asked extends Question>(
   poll: EvmPoll,
@@ -64,7 +64,7 @@ export async function takeVotes<Asked extends Question>(
   const judged = [...asked.values()].map((question) => {
     const no = question.votes.no.filter((node) => isAnswered(node, question));
     const votes = verdictNow(question) === 'denied' ? { ...question.votes, no } : question.votes;
-    // Once a node has denied a fact, nodes that cannot vote now are not waited for.
+    // Once a node has denied a fact, the verdict does not wait for nodes that cannot vote now.
     const isDenied = question.votes.no.length > 0;
     const isComplete = present.every((each) => hasVoted(votes, each.node.id) || (isDenied && each.isUseless));
     return { ...question, votes, verdict: witnesses.judge(votes, isComplete) };
@@ -85,7 +85,7 @@ function hasVoted({ yes, no }: Votes, id: string): boolean {
   return yes.includes(id) || no.includes(id);
 }
 
-/** A node that showed what most nodes deny does not lead for a while. */
+/** Notes the nodes that showed a fact which most nodes deny. They do not lead for a while. */
 function noteInventions({ follow }: EvmPoll, judged: readonly Judged[]): void {
   const denied = judged.filter(({ verdict }) => verdict === 'denied');
   for (const witness of follow.witnesses.all) {
@@ -150,7 +150,7 @@ async function sendOrNull(node: Node, calls: readonly Call<unknown>[]): Promise<
   }
 }
 
-/** The changes as this node showed them. With a quorum of one, that is enough. */
+/** Adds the vote of this node to the changes. With a quorum of one, this vote confirms them. */
 export function shownBy({ follow }: EvmPoll, node: Node, changes: readonly FactChange[]): FactChange[] {
   const votes: Votes = { yes: [node.id], no: [] };
   const evidence: Evidence = { votes, standing: follow.witnesses.quorum === 1 ? 'confirmed' : 'open' };
