@@ -11,10 +11,11 @@ import type { WorkerHealth } from './worker-health.ts';
 
 const MAX_RECORDS_PER_TRANSACTION = 200;
 /**
- * Failures can wait: if many receivers hang, they all fail at once, while events of other entities are being accepted.
+ * Lower than for successes, because failures can wait. If many receivers hang, all their attempts fail at once, and
+ * must not delay the acceptance of events.
  */
 const MAX_FAILURES_PER_TRANSACTION = 50;
-/** Up to this many failures are recorded at half speed, so that others can use the database. */
+/** Up to this many failures are recorded at half speed, so that other work can use the database. */
 const MAX_PACED = 16_384;
 /** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
 const MAX_COMMIT_DELAY_MS = 30;
@@ -26,15 +27,15 @@ export type AttemptRecorderOptions = {
   readonly health: WorkerHealth;
   /** Called when these attempts are recorded. */
   readonly onRecorded: (records: readonly AttemptRecord[]) => void;
-  /** Deliveries to these destinations are due now, because the ones before them ended. */
+  /** Called with destinations that have due deliveries now, because an earlier delivery ended. */
   readonly onDue: (destinations: readonly DestinationKey[]) => void;
-  /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
+  /** Called when the attempt of the delivery is recorded, or cannot be recorded. */
   readonly onDone: (delivery: Claimed) => void;
 };
 
 /**
- * Attempts that wait to be recorded, in transactions one after another. There is one lane for all. If the tables are
- * distributed, each entity has its own, so that a server that is down stops only its own entities.
+ * Attempts that wait to be recorded, in transactions one after another. All entities share one lane. If the tables are
+ * distributed, each entity has its own lane, so that a server that is down stops only its own entities.
  */
 type Lane = {
   readonly name: string;
@@ -72,8 +73,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Resolves when everything is recorded. An outage of the database ends it too: unrecorded deliveries are due again
-   * after their lease.
+   * Resolves when everything is recorded. Also resolves in an outage of the database: unrecorded deliveries are due
+   * again after their lease.
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -90,7 +91,7 @@ export class AttemptRecorder {
         await this.#leaveTime(lane, performance.now() - startedAtMs);
       } catch (error) {
         this.options.health.noteFailure(error);
-        this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
+        this.options.log.error({ err: error }, 'recording attempts is paused: the database is unavailable');
         if (this.#isStopping) break;
         await Bun.sleep(OUTAGE_PAUSE_MS);
       }
@@ -135,8 +136,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Records one attempt of a batch that the store rejected. Only the attempt that is the reason loses a part or fails
-   * (`recordAlone`).
+   * Records one attempt of a batch that the store rejected. Only the attempt that caused the error loses a part or
+   * fails (`recordAlone`).
    */
   async #recordAlone(lane: Lane, record: AttemptRecord): Promise<void> {
     try {
@@ -164,8 +165,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Records an attempt once more. If the lease had expired during a stall, a claim of this process may have renewed the token
-   * since.
+   * Records an attempt once more. If the lease had expired during a stall, a claim of this process may have renewed the
+   * token since then.
    */
   #recordAgain(lane: Lane, record: AttemptRecord): boolean {
     const isFirst = !this.#recordedAgain.has(record);

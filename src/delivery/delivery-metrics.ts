@@ -14,13 +14,13 @@ export class DeliveryMetrics implements AttemptObserver {
     private readonly stats: StatsRecorder,
   ) {}
 
-  /** `destinations` has one for each delivery of the event. */
+  /** `destinations` has one entry for each delivery of the event. */
   readonly noteAccepted = (entityId: string, destinations: readonly DestinationKey[]): void => {
     this.metrics.eventsAccepted.inc();
     this.stats.accepted(entityId, destinations);
   };
 
-  /** More deliveries of an event that was noted before. */
+  /** Counts more deliveries of an event that was noted before. */
   noteFannedOut(destinations: readonly DestinationKey[]): void {
     this.stats.fannedOut(destinations);
   }

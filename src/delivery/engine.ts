@@ -36,15 +36,15 @@ export type EngineOptions = {
   /** DELIVERY_CONCURRENCY, unless the limit of open files allows less. */
   readonly slots?: number;
   readonly observers?: readonly AttemptObserver[];
-  /** Called when an attempt was not made, because this machine has none of the resource left. */
+  /** Called if an attempt was not made because this machine has none of the resource left. */
   readonly onShortage?: (resource: LocalResource) => void;
   readonly workers?: Workers;
 };
 
 /**
  * Claims due deliveries, runs their attempts within the caps, and records the outcomes. Events accepted in this process
- * are dispatched directly, as far as their destinations have room. Claims and records are transactions of their
- * own, and no transaction is open during a request.
+ * are dispatched directly, if their destinations have free slots. Claims and records are separate transactions, and no
+ * transaction is open during a request.
  */
 export class Engine implements DirectDispatch {
   readonly leaseMs: number;
@@ -110,7 +110,7 @@ export class Engine implements DirectDispatch {
     this.#claimer.start();
   }
 
-  /** Deliveries are due, at these destinations or anywhere. */
+  /** Call this if deliveries are due at these destinations. Without destinations, they may be due anywhere. */
   wake(destinations?: Iterable<DestinationKey>): void {
     if (destinations === undefined) this.#claimer.scheduleScan(0);
     else {
@@ -152,7 +152,7 @@ export class Engine implements DirectDispatch {
     await this.#suspensions.idle();
   }
 
-  /** Await this before the store is closed, because an acceptance may still commit after the engine has stopped. */
+  /** Await this before you close the database, because an acceptance may still commit after the engine has stopped. */
   claimsReturned(): Promise<void> {
     return this.#returns.finished();
   }
@@ -164,7 +164,7 @@ export class Engine implements DirectDispatch {
     this.#claimer.scheduleScan(0);
   }
 
-  /** A shortage of ports concerns one receiver; any other concerns every connection of the process. */
+  /** A shortage of ports affects one receiver. Any other shortage affects every connection of the process. */
   #pause({ resource, code }: LocalShortageError, destination: DestinationKey): void {
     this.options.onShortage?.(resource);
     const nowMs = performance.now();
@@ -193,7 +193,7 @@ export class Engine implements DirectDispatch {
     return this.#queue.queued;
   }
 
-  /** Unhealthy destinations, which get one request at a time until one succeeds. */
+  /** Unhealthy destinations, which get one request at a time until a request succeeds. */
   get breakersOpen(): number {
     return this.#queue.breakersOpen;
   }

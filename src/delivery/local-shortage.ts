@@ -32,7 +32,7 @@ export function shortageIn(thrown: unknown, host: string): LocalShortageError | 
   const code = codeOf(thrown);
   const named = namedShortage(code);
   if (named !== null) return named;
-  // Without an IPv6 address on this machine, every connection to one ends with this code.
+  // If this machine has no IPv6 address, every connection to an IPv6 address ends with this code.
   if (code === 'EADDRNOTAVAIL' && (isIPv4(host) || hasIpv6())) return new LocalShortageError('ports', code);
   return code === 'ECONNREFUSED' ? fileShortage() : null;
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 
-/** Clients of the API, the database, chain nodes and the files of the process itself. */
+/** Share of the files for API clients, the database, chain nodes and the process itself. */
 const OTHER_SHARE = 1 / 4;
 const MIN_OTHER_FILES = 96;
 const MAX_OTHER_FILES = 1_024;
-/** A low limit of files leaves less than FEED_LIMIT for feeds. */
+/** Share of the files for feeds, if FEED_LIMIT is not lower. */
 const FEED_SHARE = 1 / 8;
 const KEPT_SHARE = 1 / 5;
 const MAX_KEPT = 1_024;
@@ -23,8 +23,8 @@ export type FileBudget = {
 };
 
 /**
- * Divides the open files of the process. Without a bound, hanging receivers of one entity would use all of them. Requests of
- * other entities then fail before they are sent, and the API accepts no connection.
+ * Divides the open files of the process. Without a bound, hanging receivers of one entity would use all of them.
+ * Requests of other entities would then fail before they are sent, and the API would accept no connection.
  */
 export function fileBudget(
   { DELIVERY_CONCURRENCY, FEED_LIMIT }: FileSettings,

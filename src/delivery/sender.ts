@@ -30,10 +30,10 @@ export interface SenderOptions {
 }
 
 export interface OutgoingRequest {
-  /** Whose request it is: connections are not shared between entities. */
+  /** The entity of the request. Entities do not share connections. */
   entityId: string;
   postUrl: string;
-  /** The client certificate. Connections with different certificates are not shared either. */
+  /** The client certificate. Requests with different certificates do not share connections. */
   certificate?: ClientCertificate | null;
   headers: Record<string, string>;
   body: string | Uint8Array;
@@ -116,7 +116,7 @@ function trustedCaWith(extraCa: string | undefined): string[] | undefined {
   return extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
 }
 
-/** A source address connects to addresses of its own family. */
+/** The addresses of the same family as the source address, which can reach no others. */
 function reachableFrom(source: string | undefined, addresses: readonly string[]): readonly string[] {
   return source === undefined
     ? addresses
@@ -155,12 +155,12 @@ function parseTarget(postUrl: string, userAgent: string): Target | null {
   };
 }
 
-/** Set by the sender only, because receivers differ in which of two equal headers they take. */
+/** Headers that only the sender sets, because receivers differ in which of two equal headers they take. */
 const OWN_HEADERS = new Set(['host', 'user-agent', 'content-length', 'transfer-encoding', 'connection']);
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const UNSENDABLE = /[^\x20-\x7e]/;
 
-/** Endpoints choose names, but nearly all requests have the same ones, so that each is checked once. */
+/** Endpoints choose header names, but nearly all requests have the same names, so each name is checked once. */
 const MAX_REMEMBERED_NAMES = 1_000;
 const checkedNames = new BoundedMap<string, NameCheck>(MAX_REMEMBERED_NAMES);
 type NameCheck = 'send' | 'skip' | 'invalid';

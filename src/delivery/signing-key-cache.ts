@@ -19,7 +19,7 @@ type OwnCredentials = { readonly headers: RequestHeaders | null; readonly certif
 type Entry<Value> = { expiresAtS: number; value: Value | Promise<Value> };
 type Read<Value> = { value: Value; expiresAtS: number };
 
-/** The keys of most requests of an entity, and which endpoints have their own. */
+/** The keys of an entity's requests. `hasOwn` tells which endpoints have their own keys. */
 type EntityKeys = { readonly keys: RequestKeys; readonly hasOwn: (endpointNo: number) => boolean };
 
 /**

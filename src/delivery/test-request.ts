@@ -21,7 +21,7 @@ export async function sendTestRequest(
     destination: destinationKey(entityId, webhook.postUrl),
     token: 0,
     eventId,
-    // Recording finds the number of the webhook.
+    // Recording looks up the number of the webhook.
     webhookNo: 0,
     webhookId: webhook.webhookId,
     endpointNo,

@@ -1,7 +1,7 @@
 import type { Registry } from '../metrics/registry.ts';
 import { SilentWorkerError } from '../store/database/database.ts';
 
-/** Less is ordinary: a deadlock, a failover, a statement that was cancelled once. */
+/** Fewer failures are ordinary: a deadlock, a failover, a statement that was cancelled once. */
 const MIN_FAILURES = 3;
 const MIN_FAILING_MS = 30_000;
 const MAX_ERROR_LENGTH = 200;
@@ -19,7 +19,7 @@ export type FailingWorker = {
  * timed, from the first one after a success.
  */
 export class WorkerHealth {
-  /** A success sets it to zero: a field and no function, because successes are frequent and need nothing else. */
+  /** Failures since the last success. A plain field, because successes are frequent and only set it to zero. */
   failuresInARow = 0;
   #failingSinceMs = 0;
   #lastError = '';
@@ -40,7 +40,7 @@ export class WorkerHealth {
     return this.failuresInARow === 0 ? 0 : this.nowMs() - this.#failingSinceMs;
   }
 
-  /** Null while it works, and for failures that may pass by themselves. */
+  /** Null while the worker works, and for failures that may pass by themselves. */
   get problem(): FailingWorker | null {
     const { worker, failuresInARow, failingForMs } = this;
     if (failuresInARow < MIN_FAILURES || failingForMs < MIN_FAILING_MS) return null;
@@ -73,7 +73,7 @@ export class Workers {
     );
     registry.readLabelled(
       'paybell_worker_failing_seconds',
-      'Time since the first of these failures; 0 for a worker that works or is idle.',
+      'Time since the first failure after the last success; 0 for a worker that works or is idle.',
       ['worker'],
       () => this.#all.map(({ worker, failingForMs }) => [[worker], failingForMs / 1000]),
     );
@@ -85,7 +85,7 @@ const QUOTED = /"[^"]*"|'[^']*'/g;
 /** Databases quote names of tables and columns too. These are not secret and stay. */
 const IDENTIFIER = /^.[a-z_]{1,63}.$/;
 
-/** /readyz is open to all: values, which an error of a database may quote, and credentials in a URL are left out. */
+/** Describes an error without quoted values and without credentials of a URL, because /readyz needs no key. */
 function describe(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
   return text

@@ -11,7 +11,10 @@ import type { HttpResponse } from './response-parser.ts';
 
 /** One request, as the client sends it: it resolves no name, follows no redirect and adds no header. */
 export type HttpRequest = {
-  /** A connection never serves two entities: what one of them makes its receiver send could be read as the other's response. */
+  /**
+   * A connection never serves two entities, because bytes that one entity's receiver sends could be read as the other
+   * entity's response.
+   */
   readonly entityId: string;
   readonly peer: Peer;
   /** The client certificate for TLS. */
@@ -67,7 +70,7 @@ function failAsReset(error: unknown): never {
 /** Limit on the TLS contexts. Each holds the certificates that it trusts, which take about 0.3 MB with EXTRA_CA_FILE. */
 const MAX_CONTEXTS = 256;
 
-/** Makes a `Route` for each client certificate, and one without. */
+/** Makes a `Route` for each client certificate, and one without a certificate. */
 class Routes {
   readonly #ca: { readonly ca?: string[] };
   readonly #withCertificate = new BoundedMap<string, Route>(MAX_CONTEXTS);
@@ -94,11 +97,13 @@ class Routes {
   }
 }
 
-/** Most receivers close connections that are idle for five seconds or more, so ours are closed before that. */
+/**
+ * Most receivers close connections that are idle for five seconds or more, so Paybell closes idle connections earlier.
+ */
 const MAX_IDLE_MS = 4_000;
 const MAX_KEPT = 1_024;
 const SWEEP_EVERY_MS = 1_000;
-/** How long a peer that sent surplus bytes gets a connection for each request. */
+/** How long a peer that has sent surplus bytes gets a new connection for each request. */
 const SURPLUS_REMEMBERED_MS = 10 * 60_000;
 const MAX_SURPLUS_REMEMBERED = 10_000;
 
@@ -109,9 +114,9 @@ class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
   #idleCount = 0;
   /**
-   * Since when a peer has sent surplus bytes. Surplus bytes that arrive before the next request close their connection,
-   * but later ones would be read as the next response. In tests with 2,000 requests to a peer that always sent some,
-   * this happened to 5 to 404 requests.
+   * The time since which a peer has sent surplus bytes. Surplus bytes that arrive before the next request close the
+   * connection. Bytes that arrive later would be read as the next response: in tests with a peer that always sent some,
+   * this happened to 5 to 404 of 2,000 requests.
    */
   readonly #surplusSinceMs = new BoundedMap<string, number>(MAX_SURPLUS_REMEMBERED);
   #sweeper: Timer | null = null;
@@ -124,7 +129,7 @@ class ConnectionPool {
     return connection;
   }
 
-  /** Rejects if no connection can be made, or none that can be trusted. */
+  /** Rejects if no trusted connection can be made. */
   open(key: string, peer: Peer, route: Route, deadline: Deadline): Promise<Connection> {
     const owner = {
       onFree: (connection: Connection) => this.#keep(key, connection),
@@ -148,7 +153,7 @@ class ConnectionPool {
 
   #noteSurplus(key: string): void {
     this.#surplusSinceMs.set(key, performance.now());
-    // A copy, because each leaves the list when it is closed.
+    // Iterates over a copy, because a closed connection leaves the list.
     for (const connection of [...(this.#idle.get(key) ?? [])]) connection.close();
   }
 

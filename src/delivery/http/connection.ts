@@ -34,7 +34,7 @@ export type ConnectionOwner = {
   readonly onClosed: (connection: Connection) => void;
 };
 
-/** Rejects if no connection can be made, or none that can be trusted. Nothing of a request was sent in that case. */
+/** Rejects if no trusted connection can be made. Nothing of a request was sent in that case. */
 export function openConnection(
   peer: Peer,
   route: Route,
@@ -66,7 +66,7 @@ function whenReady(
   };
   const fail = (error: unknown) => {
     stopListening();
-    // Further errors of the socket do not matter, but one without a listener would end the process.
+    // Further errors of the socket do not matter, but an error without a listener would end the process.
     socket.on('error', () => undefined).destroy();
     reject(error);
   };
@@ -168,7 +168,7 @@ export class Connection {
   }
 
   #read(bytes: Buffer): void {
-    // Bytes that answer no request make everything that follows on this connection untrustworthy.
+    // After bytes that answer no request, the connection cannot be trusted.
     if (this.#exchange === null) {
       this.close();
       this.owner.onSurplus();
@@ -209,7 +209,8 @@ export class Connection {
   #finish(response: HttpResponse | null): void {
     if (response === null) return;
     const exchange = this.#release();
-    // A response may come before the request is completely sent, and the rest of that would precede the next request.
+    // A response may come before the request is completely sent. The rest of the request would then precede the next
+    // request.
     if (exchange?.parser.isReusable && this.socket.writableLength === 0) {
       this.freeSinceMs = performance.now();
       this.owner.onFree(this);

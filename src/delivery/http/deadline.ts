@@ -3,8 +3,8 @@ import { AttemptFailure } from './errors.ts';
 const TIMED_OUT = new AttemptFailure('timeout');
 
 /**
- * The time limit of one attempt, which tells whatever the attempt waits for when it is reached. An AbortSignal would do
- * the same, but creating it, listening to it and releasing it takes 5 % of the time of a delivery.
+ * The time limit of one attempt. When the limit is reached, it fails the operation that the attempt waits for. An
+ * AbortSignal would do the same, but creating it, listening to it and releasing it takes 5 % of the time of a delivery.
  */
 export class Deadline {
   #onReached: ((failure: AttemptFailure) => void) | null = null;
@@ -16,7 +16,10 @@ export class Deadline {
     return this.#isReached;
   }
 
-  /** Replaces the callback before, since an attempt waits for one thing at a time. Called at once if already reached. */
+  /**
+   * Replaces the earlier callback, because an attempt waits for one operation at a time. If the deadline is already
+   * reached, calls back at once.
+   */
   watch(onReached: (failure: AttemptFailure) => void): void {
     if (this.#isReached) onReached(TIMED_OUT);
     else this.#onReached = onReached;
@@ -26,7 +29,7 @@ export class Deadline {
     this.#onReached = null;
   }
 
-  /** Waits for work that other attempts share. It continues for them if this attempt times out. */
+  /** Waits for work that other attempts share. The work continues for them if this attempt times out. */
   within<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.watch(reject);
@@ -57,7 +60,7 @@ export class Deadlines {
     return deadline;
   }
 
-  /** For an attempt that has ended in time. */
+  /** Call this when an attempt has ended in time. */
   clear(deadline: Deadline): void {
     this.#running.delete(deadline);
     if (this.#running.size > 0 || this.#timer === null) return;

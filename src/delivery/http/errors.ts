@@ -43,7 +43,7 @@ export function failureOf(thrown: unknown): AttemptFailure {
 }
 
 /**
- * If a source address is configured, these codes mean that it cannot be used. Without one, they are about the receiver.
+ * If a source address is configured, these codes mean that it cannot be used. Otherwise they are about the receiver.
  */
 const SOURCE_CODES: readonly string[] = ['EADDRNOTAVAIL', 'EADDRINUSE'];
 

@@ -10,18 +10,21 @@ const OPENING = 'HTTP/1.';
 const END_OF_HEAD = '\r\n\r\n';
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-5][0-9]{2})(?: [^\r\n]*)?\r\n/;
 
-/** With these, proxies say that the receiver could not be reached, so that they count against it. */
+/** Statuses with which a proxy reports that it could not reach the receiver. They count as failures of the receiver. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 
 /** The receiver, by an address that passed the SSRF guard. */
 type Target = { readonly address: string; readonly port: number };
 
 /**
- * Opens connections to receivers through the proxy of EGRESS_PROXY. CONNECT names the address that passed the SSRF guard:
- * given the name of the host, the proxy would look it up again and could find another address.
+ * Opens connections to receivers through the proxy of EGRESS_PROXY. CONNECT names the address that passed the SSRF
+ * guard. If it named the host, the proxy would look up the host again and could find another address.
  */
 export class EgressTunnels {
-  /** If the proxy has responded to another request since, a request that times out waits for its receiver, not for the proxy. */
+  /**
+   * When the proxy last responded. If that was after the start of a request that times out, the request waits for its
+   * receiver, not for the proxy.
+   */
   #lastResponseMs = Number.NEGATIVE_INFINITY;
   readonly name: string;
 

@@ -3,7 +3,10 @@ import { badResponse } from './errors.ts';
 const NOTHING = Buffer.alloc(0);
 
 export interface BodyReader {
-  /** Returns the bytes after the body once the body is complete. Null before, and once `BODY_MAX_BYTES` are stored: it reads no more. */
+  /**
+   * Returns the bytes after the body once the body is complete. Null before that, and once `BODY_MAX_BYTES` were read:
+   * it reads no more.
+   */
   read(bytes: Buffer): Buffer | null;
 }
 
@@ -32,9 +35,9 @@ export const FIELD_LINE = /^[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*$/;
 /** The size, and chunk extensions, which are ignored. */
 const CHUNK_LINE =
   /^([0-9a-f]{1,12})(?:;[\w!#$%&'*+.^`|~-]+(?:=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/i;
-/** Only allowed in the head, because they define how the response ends. */
+/** Fields that are allowed only in the head, because they define how the response ends. */
 const FRAMING_FIELD = /^(?:content-length|transfer-encoding|connection):/i;
-/** For the line before a chunk, and for all trailers together. */
+/** Limit on the line before a chunk, and on all trailers together. */
 const CHUNK_LINES_MAX_BYTES = 4 * 1024;
 
 export class ChunkedBody implements BodyReader {
@@ -115,7 +118,7 @@ export class StoredBody {
   /** How many of `#parts` are copies, and not views of a larger buffer. */
   #copied = 0;
 
-  /** Whether as much has come as is read of a body. */
+  /** Whether `BODY_MAX_BYTES` have arrived. */
   get isFull(): boolean {
     return this.bytes >= BODY_MAX_BYTES;
   }
@@ -126,7 +129,7 @@ export class StoredBody {
     if (room > 0 && part.length > 0) this.#parts.push(part.length > room ? part.subarray(0, room) : part);
   }
 
-  /** Called while more bytes will follow, because the runtime reuses the memory of its buffers for the next read. */
+  /** Call this if more bytes will follow, because the runtime reuses the memory of its buffers for the next read. */
   copy(): void {
     for (let at = this.#copied; at < this.#parts.length; at++)
       this.#parts[at] = Buffer.from(this.#parts[at] ?? NOTHING);

@@ -21,8 +21,8 @@ const END_OF_HEAD = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Parses one HTTP/1.1 response from its bytes as they arrive. How they are split makes no difference, and what llhttp
- * rejects is rejected: `response-conformance.test.ts` compares the two.
+ * Parses one HTTP/1.1 response from its bytes as they arrive. The split of the bytes makes no difference. Rejects
+ * everything that llhttp rejects: `response-conformance.test.ts` compares the two parsers.
  *
  * Anything malformed throws, even after a 2xx status, which may come from a proxy whose receiver has died. A receiver
  * recognises a repeated request by its id, but an event that is wrongly reported as received is lost.
@@ -73,7 +73,7 @@ export class ResponseParser {
     return this.#response(this.#head);
   }
 
-  /** The bytes after the head, once that is complete. */
+  /** The bytes after the head; null until the head is complete. */
   #readHeads(bytes: Buffer): Buffer | null {
     let rest = this.#unfinishedHead.length === 0 ? bytes : Buffer.concat([this.#unfinishedHead, bytes]);
     this.#unfinishedHead = NOTHING;
@@ -104,12 +104,12 @@ export class ResponseParser {
   }
 }
 
-/** Checked with the first bytes, so that a peer that speaks another protocol does not take the time until the deadline. */
+/** Checks the first bytes, so that a peer with another protocol fails at once, and not at the deadline. */
 function requireOpening(bytes: Buffer): void {
   if (!OPENING.startsWith(bytes.toString('latin1', 0, OPENING.length))) throw badResponse('not HTTP/1');
 }
 
-/** Checked before the head is complete, because a head with bare line feeds may never have the end that is waited for. */
+/** Checked before the head is complete, because the expected end may never come in a head with bare line feeds. */
 function hasBareLineFeed(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) {
     if (bytes[at - 1] !== 0x0d) return true;
@@ -133,7 +133,10 @@ type Head = {
 const knownHeads = new BoundedMap<string, Head>(256);
 const MAX_KNOWN_LENGTH = 1_024;
 
-/** Reads a head without the empty line at its end. As strict as llhttp, since two readings of a head are one too many. */
+/**
+ * Reads a head without the empty line at its end. As strict as llhttp, because no two programs must read one head
+ * differently.
+ */
 function readHead(text: string): Head {
   const known = knownHeads.get(text);
   if (known !== undefined) return known;
@@ -156,12 +159,13 @@ function parseHead(text: string): Head {
   const body = bodyEnd(fields);
   const closes = minor === '0' || CLOSE.test(fields.connection ?? '') || CLOSE.test(fields['proxy-connection'] ?? '');
   const retryAfter = fields['retry-after']?.trim() ?? null;
-  // A success keeps none, so that it costs nothing.
+  // A success stores no headers, to save time and space.
   const headers = status < 300 ? null : storedHeaders(lines);
   const kept = { status, retryAfter, headers };
   if (!isBodiless(status)) return { ...kept, keepsAlive: !closes && body !== 'until close', body };
 
-  // The status excludes a body. If the receiver announces one, it may send it, and its bytes would come before the next response.
+  // The status excludes a body. A receiver that announces a body may still send it, and its bytes would come before the
+  // next response.
   const announcesBody = body !== 'until close' && body !== 0;
   if (status < 200 && (announcesBody || closes)) throw badResponse('malformed informational response');
   return { ...kept, keepsAlive: !closes && !announcesBody, body: 0 };
@@ -190,7 +194,9 @@ function readFields(lines: readonly string[]): Fields {
   return fields;
 }
 
-/** Stricter than `trim`, which removes a no-break space too. Like llhttp, it allows spaces after `chunked`, and no tab. */
+/**
+ * Stricter than `trim`, which removes a no-break space too. Like llhttp, it allows spaces after `chunked`, but no tab.
+ */
 const CHUNKED = /^[\t ]*chunked *$/i;
 const LENGTH = /^[\t ]*([0-9]{1,15})[\t ]*$/;
 

@@ -8,8 +8,8 @@ import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
 /**
- * From the start of one pass to the start of the next. With the minute that a delivery must be overdue, a hint delays it by
- * at most 5 minutes.
+ * The time from the start of one pass to the start of the next. A delivery must also be overdue for a minute, so a hint
+ * delays it by at most 5 minutes.
  */
 const PASS_EVERY_MS = 240_000;
 /** How often an instance checks whether a pass is due and whether it is the one that audits. */
@@ -26,9 +26,9 @@ export type AuditorOptions = {
 };
 
 /**
- * Reads the whole queue every few minutes and repairs deliveries that hints hide, or that wait by a clock that was set back. The
- * first of the instances that deliver audits for all. If it dies, the next one starts a pass as soon as the heartbeats show it as
- * the first.
+ * Reads the whole queue every few minutes and repairs deliveries that hints hide, or that wait because the clock was
+ * set back. The first of the instances that deliver audits for all. If it dies, the next one starts a pass as soon as
+ * the heartbeats show it as the first.
  */
 export class Auditor {
   readonly #monotonicMs: () => number;
@@ -67,7 +67,7 @@ export class Auditor {
     audited.of('hidden').inc(hidden);
     audited.of('parked').inc(parked);
     audited.of('late').inc(late);
-    log.warn({ hidden, parked, late }, 'the auditor found deliveries that no claim could find, or not in time');
+    log.warn({ hidden, parked, late }, 'the auditor found deliveries that claims could not find, or found too late');
     onWork();
     return next;
   }

@@ -42,8 +42,8 @@ export class ClockStepDetector {
     const { db, log, schedule, onWork } = this.options;
     const beforeMs = this.#monotonicMs();
     const nowMs = await readNowMs(db, db.dialect);
-    // The time before the query gives the upper bound, and the time after it the lower bound. A slow response of the store is
-    // therefore never taken for a step.
+    // The time before the query gives the upper bound, and the time after it the lower bound. So a slow response of the
+    // database is never taken for a step.
     if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#occasion = 'step';
     this.#aheadMs = nowMs - this.#monotonicMs();
     if (this.#occasion === null) return;

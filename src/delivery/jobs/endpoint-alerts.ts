@@ -7,7 +7,7 @@ const EVERY_MS = 60_000;
 /** Limit of one run. The remaining alerts follow with the next run. */
 const MAX_STEPS = 20;
 
-/** Alerts entities about endpoints that keep failing or have recovered. Any instance that delivers may do it. */
+/** Alerts entities about endpoints that keep failing or have recovered. Any instance that delivers may run this job. */
 export function endpointAlertsJob(db: Database, log: Logger, onAlert: () => void): Job {
   const run = async (signal: AbortSignal) => {
     for (const step of [alertRecoveredEndpoints, alertFailingEndpoints]) {

@@ -41,7 +41,7 @@ export class Heartbeat {
     this.#job.start();
   }
 
-  /** Call this before the first attempt. Running instances then give up a part of their limits for this one. */
+  /** Call this before the first attempt. Running instances then give up a part of their limits for this instance. */
   async join(): Promise<void> {
     const { db } = this.options;
     await db.onWork((what) => {
@@ -60,7 +60,7 @@ export class Heartbeat {
     onInstances(delivering, this.#instanceId);
   }
 
-  /** Call this after the last attempt. If the row cannot be removed, it stops counting after a while. */
+  /** Call this after the last attempt. If its row cannot be removed, the instance stops counting after a while. */
   async stop(): Promise<void> {
     const { db, log } = this.options;
     await this.#job.stop();

@@ -2,8 +2,8 @@ import type { Logger } from '../../log.ts';
 import type { WorkerHealth, Workers } from '../worker-health.ts';
 
 /**
- * The wait after a failure while failures make the instance not ready. It is short, so that the instance is ready soon after
- * their cause ends.
+ * The wait after a failure while failures make the instance not ready. It is short, so that the instance is ready soon
+ * after the cause of the failures ends.
  */
 const RETRY_WHILE_NOT_READY_MS = 2_000;
 

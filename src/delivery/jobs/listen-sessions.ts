@@ -4,7 +4,10 @@ import { endReaderlessSessions } from '../../store/listen/remove-ended.ts';
 import { Job } from './job.ts';
 
 const EVERY_MS = 10_000;
-/** While the service was down no reader could be there: each gets as long as ever to come back. */
+/**
+ * No reader could be connected while the service was down, so the first run gives each reader the usual time to come
+ * back.
+ */
 const FIRST_AFTER_MS = 60_000;
 
 /** Ends listen sessions whose reader is gone, and removes requests that were reported. */

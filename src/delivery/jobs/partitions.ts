@@ -12,14 +12,14 @@ export type PartitionsOptions = { db: Database; log: Logger; registry: Registry;
 
 /**
  * Makes the partitions of the next days, if the tables are partitioned. A failure does not make the instance unready:
- * without a partition for their day, rows go into the default one. The metric and `doctor` show the problem days in
- * advance.
+ * without a partition for their day, rows go into the default partition. The metric and `doctor` show the problem days
+ * in advance.
  */
 export function partitionsJob({ db, log, registry, firstAfterMs = FIRST_AFTER_MS }: PartitionsOptions): Job {
   let daysAhead: number | null = null;
   registry.read(
     'paybell_partitions_ahead_days',
-    'Days after today that have partitions; absent where the store is not partitioned.',
+    'Days after today that have partitions; absent if the tables are not partitioned.',
     () => daysAhead,
   );
   const run = async (signal: AbortSignal) => {

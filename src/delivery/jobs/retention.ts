@@ -8,9 +8,9 @@ import { Job } from './job.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** The first minute after a start belongs to the deliveries that waited for it. */
+/** The first seconds after a start belong to the deliveries that waited for the start. */
 const FIRST_AFTER_MS = 20_000;
-/** Soon, so that the instance is ready again soon after an outage of the store. */
+/** Short, so that the instance is ready soon after an outage of the database. */
 const RETRY_AFTER_MS = 15_000;
 
 export type RetentionOptions = {

@@ -16,7 +16,7 @@ import { Job } from './job.ts';
 
 const HEALTH_EVERY_MS = 2_000;
 
-/** Collects the health of each webhook in memory and writes it every few seconds, so that no attempt pays for it. */
+/** Collects the health of each webhook in memory and stores it every few seconds, so that no attempt waits for it. */
 export class HealthRecorder implements AttemptObserver {
   #reports = new Map<string, HealthReport>();
 
@@ -45,7 +45,9 @@ export class HealthRecorder implements AttemptObserver {
     }
   }
 
-  /** Reports that cannot be written are lost. They inform people only, and the next attempt brings them up to date. */
+  /**
+   * Reports that cannot be stored are lost. They only inform people, and the next attempt brings the health up to date.
+   */
   async flush(): Promise<void> {
     if (this.#reports.size === 0) return;
     const reports = [...this.#reports.values()];
@@ -59,7 +61,9 @@ export function webhookHealthJob(recorder: HealthRecorder, log: Logger): Job {
   return new Job({ name: 'webhook health', log, everyMs: HEALTH_EVERY_MS, runAtStop: true, run });
 }
 
-/** If a webhook is forgotten, one success may fail to end its failing period; the next one ends it. */
+/**
+ * If this process forgets a webhook, one success may not end the webhook's failing period. The next success ends it.
+ */
 const MAX_FAILING_REMEMBERED = 10_000;
 
 /**
@@ -76,7 +80,10 @@ const MAX_WEBHOOKS_PER_TRANSACTION = ROWS_PER_STATEMENT;
 export class SuspensionMonitor {
   /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
   readonly #pending = new Map<string, AttemptRecord>();
-  /** When this process marked each webhook as failing. The data of an attempt that was claimed before has no such mark. */
+  /**
+   * When this process marked each webhook as failing. An attempt that was claimed before that moment does not have the
+   * mark.
+   */
   readonly #failingSince = new BoundedMap<string, number>(MAX_FAILING_REMEMBERED);
   #working: Promise<void> | null = null;
 
@@ -134,7 +141,7 @@ export class SuspensionMonitor {
     const markedAtMs = this.#failingSince.get(webhookKey(record));
     if (isSuccess(record.outcome)) return markedAtMs !== undefined || failingSinceMs !== null;
     if (record.next.suspend !== null || failingSinceMs !== null) return false;
-    // Marked once, although many attempts may have started before that.
+    // Marks the webhook only once, although many attempts may have started before the mark.
     return record.startedAtMs > (markedAtMs ?? 0);
   }
 

@@ -19,9 +19,9 @@ export type AttemptRunnerOptions = {
   /** Returns claims that are not attempted. */
   readonly returns: Pick<ClaimReturns, 'add'>;
   readonly onFinished: (record: AttemptRecord) => void;
-  /** Nothing was sent to the destination, because this machine has no room for another connection. */
+  /** Called if nothing was sent to the destination, because this machine has no room for another connection. */
   readonly onShortage: (shortage: LocalShortageError, destination: DestinationKey) => void;
-  /** A delivery to the destination has left the queue. */
+  /** Called when a delivery to the destination has left the queue. */
   readonly onReleased: (destination: DestinationKey) => void;
   readonly monotonicMs?: () => number;
 };
@@ -112,19 +112,25 @@ export class AttemptRunner {
     this.#finish(delivery, resultOf(record.outcome), record.outcome.durationMs);
   }
 
-  /** By the monotonic clock, which also runs while the process is frozen. */
+  /**
+   * Whether the lease lasts longer than a request. Uses the monotonic clock, which also runs while the process is
+   * frozen.
+   */
   #mayBegin({ leaseEndsMs }: Claimed): boolean {
     const { timeoutMs, monotonicMs = () => performance.now() } = this.options;
     return leaseEndsMs - monotonicMs() > timeoutMs;
   }
 
-  /** Ends the lease, so that the delivery is due again, unless another instance has claimed it since. */
+  /** Ends the lease, so that the delivery is due again, unless another instance has claimed it since then. */
   #giveUp(delivery: Claimed): void {
     this.#return([delivery]);
     this.#finish(delivery, 'other', 0);
   }
 
-  /** Nothing was sent, so this does not count as an attempt. The end of its lease makes the delivery due again. */
+  /**
+   * Drops a delivery that could not be prepared. Nothing was sent, so no attempt counts, and the delivery is due again
+   * when its lease ends.
+   */
   #abandon(delivery: Claimed, error: unknown): void {
     const { entityId, deliveryId, trace } = delivery;
     this.forget(delivery);

@@ -7,7 +7,10 @@ import type { LocalQueue } from './local-queue.ts';
 const MAX_CLAIMS = 64;
 const MAX_ROWS = 384;
 
-/** Limit for one destination in one plan: enough to keep it busy, few enough that others fit into the same plan. */
+/**
+ * Limit for one destination in one plan: enough to keep it busy, and few enough that other destinations fit into the
+ * plan.
+ */
 const MAX_ROWS_PER_DESTINATION = 256;
 
 /** A released slot readmits two refused entities, because the first may still be over its share. */
@@ -24,7 +27,7 @@ export type MadeClaim = PlannedClaim & { readonly enqueued: number; readonly may
 
 export type Plan = {
   readonly claims: readonly PlannedClaim[];
-  /** Whether the plan is as large as one may be, so that another would find more. */
+  /** Whether the plan has reached a limit, so that another plan may find more. */
   readonly isCut: boolean;
 };
 
@@ -34,7 +37,7 @@ type Slots = Pick<
 >;
 
 /**
- * Where a destination is from the moment at which something is due there until a claim has found all of it:
+ * The state of a destination, from the moment at which deliveries are due there until a claim has found all of them:
  *
  *   waiting        in its ring, for its turn and for a slot       → planned, full
  *   full           it holds deliveries and has no room for more   → waiting, as soon as one of those ends
@@ -42,13 +45,13 @@ type Slots = Pick<
  *   planned        a claim for it is being made                   → waiting if it may have more, else gone
  *   planned again  the same, and more has become due since        → waiting
  *
- * If a destination without deliveries in this process gets no slot, it stays in its ring, because no attempt to it would
- * bring it back. The end of any attempt does, see `noteReleased`. A destination that only other instances send to has no
- * state here.
+ * If a destination without deliveries in this process gets no slot, it stays in its ring, because it has no attempt
+ * whose end could bring it back. The end of any other attempt gives it a turn again (`noteReleased`). A destination
+ * that only other instances send to has no state here.
  */
 type Place = 'waiting' | 'full' | 'paced' | 'planned' | 'planned again';
 
-/** Decides for which destinations to claim, and reserves the places for it. */
+/** Decides for which destinations to claim, and reserves the places for the claims. */
 export class ClaimPlanner {
   readonly #places = new Map<DestinationKey, Place>();
   readonly #rings = new DestinationRings();
@@ -57,16 +60,16 @@ export class ClaimPlanner {
 
   constructor(
     private readonly slots: Slots,
-    /** Called to have `notePaced` called after this time. */
+    /** Asks the owner to call `notePaced` after this time. */
     private readonly onPaced: (destination: DestinationKey, inMs: number) => void = () => undefined,
   ) {}
 
-  /** The destinations of all deliveries that were due at the start are known from now on. */
+  /** Call this when the first scan is complete: all destinations that had due deliveries at the start are known. */
   noteScanned(): void {
     this.#isScanned = true;
   }
 
-  /** Deliveries are due at these destinations. */
+  /** Call this if deliveries are due at these destinations. */
   wake(destinations: Iterable<DestinationKey>): void {
     for (const destination of destinations) {
       const place = this.#places.get(destination);
@@ -88,12 +91,12 @@ export class ClaimPlanner {
     return !this.#isScanned || this.#places.has(destination);
   }
 
-  /** The rate limit or the pause of the destination allows another attempt. */
+  /** Call this when the rate limit or the pause of the destination allows another attempt. */
   notePaced(destination: DestinationKey): void {
     if (this.#places.get(destination) === 'paced') this.#wait(destination, true);
   }
 
-  /** A slot or a place in the queue was released. Returns whether another plan may find something. */
+  /** Call this when a slot or a place in the queue was released. Returns whether another plan may find something. */
   noteReleased(destination: DestinationKey): boolean {
     if (this.#places.size === 0) return false;
     if (this.#places.get(destination) === 'full') this.#wait(destination, true);
@@ -120,7 +123,8 @@ export class ClaimPlanner {
 
   /** The claims of a plan are made. Releases the reservations for which no delivery was enqueued. */
   noteClaimed(claims: readonly MadeClaim[]): void {
-    // All of them before the first release, which may throw: none is left planned for a claim that was made.
+    // Updates all places before the first release, which may throw, so that no destination stays planned after its
+    // claim.
     for (const { destination, mayHaveMore } of claims) {
       if (mayHaveMore || this.#places.get(destination) === 'planned again') this.#wait(destination, true);
       else this.#places.delete(destination);

@@ -9,7 +9,7 @@ const MAX_RETURNED_PER_TRANSACTION = 100;
 export type ClaimReturnsOptions = {
   readonly db: Database;
   readonly log: Logger;
-  /** Claims were returned: deliveries to the destinations are due in the store. */
+  /** Called after claims were returned: deliveries to the destinations are due again. */
   readonly onReturned: (destinations: ReadonlySet<DestinationKey>) => void;
 };
 
@@ -37,7 +37,7 @@ export class ClaimReturns {
     }
   }
 
-  /** Resolves when the store has all claims that were added so far. */
+  /** Resolves when all claims that were added so far are returned. */
   async finished(): Promise<void> {
     while (this.#lanes.size > 0) await Promise.all([...this.#lanes.values()].map(({ returning }) => returning));
   }

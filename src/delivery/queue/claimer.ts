@@ -8,11 +8,11 @@ import type { ClaimPlanner, PlannedClaim } from './claim-planner.ts';
 import { DestinationScan } from './destination-scan.ts';
 import { WakeSignal } from './wake-signal.ts';
 
-/** Finds work whose wake-up was lost, and bounds how late a retry can be because of that. */
+/** The longest wait between two steps, so that work whose wake-up was lost is at most this late. */
 const POLL_MS = 1_000;
 const OUTAGE_PAUSE_MS = 500;
 
-/** With more destinations waiting than this the scan pauses. */
+/** The scan pauses while more destinations than this wait. */
 const MAX_WAITING = 100_000;
 
 export type ClaimerOptions = {
@@ -22,11 +22,14 @@ export type ClaimerOptions = {
   readonly runner: Pick<AttemptRunner, 'find'>;
   readonly leaseMs: number;
   readonly health: WorkerHealth;
-  /** Deliveries are claimed for which places are reserved. */
+  /** Called with claimed deliveries, whose places are reserved. */
   readonly onClaimed: (deliveries: readonly Claimed[]) => void;
 };
 
-/** Claims due deliveries from the store, as the planner decides. One loop, in which each step is one transaction at most. */
+/**
+ * Claims due deliveries from the store, as the planner decides. Runs one loop, in which each step is at most one
+ * transaction.
+ */
 export class Claimer {
   readonly #scan: DestinationScan;
   readonly #wakeSignal = new WakeSignal();
@@ -48,12 +51,12 @@ export class Claimer {
     return this.#running;
   }
 
-  /** Another plan may find something. */
+  /** Call this if another plan may find something. */
   wake(): void {
     this.#wakeSignal.wake();
   }
 
-  /** Deliveries will be due by then, at destinations that are not known. */
+  /** Call this if deliveries at unknown destinations will be due in this time. */
   scheduleScan(inMs: number): void {
     this.#scan.schedule(inMs);
     if (inMs < POLL_MS) this.wake();
@@ -67,7 +70,7 @@ export class Claimer {
         await this.#wakeSignal.wait(waitMs);
       } catch (error) {
         this.options.health.noteFailure(error);
-        this.options.log.error({ err: error }, 'claiming is paused: the store is unavailable');
+        this.options.log.error({ err: error }, 'claiming is paused: the database is unavailable');
         if (!this.#isStopping) await Bun.sleep(OUTAGE_PAUSE_MS);
       }
     }
@@ -94,7 +97,8 @@ export class Claimer {
     const fresh: Claimed[] = [];
     for (const delivery of claimed) {
       const held = runner.find(delivery);
-      // The lease had expired while this process was stalled. The new token is ours too, and one attempt is enough.
+      // The lease had expired while this process was stalled. This process also has the new token, and one attempt is
+      // enough.
       if (held === undefined) fresh.push(delivery);
       else Object.assign(held, { token: delivery.token, leaseEndsMs: delivery.leaseEndsMs });
     }

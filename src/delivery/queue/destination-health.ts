@@ -43,7 +43,7 @@ export class DestinationHealth {
     return this.#class;
   }
 
-  /** How many attempts it may have in flight. */
+  /** How many attempts the destination may have in flight. */
   get window(): number {
     return Math.min(this.#window, this.limit.cap);
   }
@@ -53,8 +53,8 @@ export class DestinationHealth {
   }
 
   /**
-   * How many deliveries it may hold beyond its slots: the number that it completes in `QUEUE_MS`, while its window
-   * grows.
+   * How many deliveries the destination may hold beyond its slots: the number that it completes in `QUEUE_MS`, while
+   * its window grows.
    */
   get maxQueued(): number {
     if (this.#class !== 'proven' || this.#typicalMs === null) return 0;

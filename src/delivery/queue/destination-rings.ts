@@ -6,8 +6,9 @@ import { Fifo } from './fifo.ts';
 type Turn = { readonly entityId: string; readonly destinations: Fifo<DestinationKey>; isRefused: boolean };
 
 /**
- * Entities take turns, and so do the destinations of each: an entity with 5,000 destinations delays another by one.
- * Every other turn goes to an entity that has just joined, so that it does not wait behind all others.
+ * Entities take turns, and so do the destinations of each: an entity with 5,000 destinations delays another entity by
+ * only one destination. Every other turn goes to an entity that has just joined, so that it does not wait behind all
+ * others.
  */
 class Ring {
   readonly #turns = new Map<string, Turn>();
@@ -73,7 +74,7 @@ export class DestinationRings {
     return this.#size;
   }
 
-  /** `hadTurn` for a destination that comes back after its turn: its entity does not count as one that just joined. */
+  /** `hadTurn`: the destination comes back after its turn, so its entity does not count as one that has just joined. */
   add(destination: DestinationKey, healthClass: HealthClass, hadTurn: boolean): void {
     this.#size++;
     this.#rings[healthClass].add(destination, hadTurn);
@@ -81,7 +82,7 @@ export class DestinationRings {
 
   /**
    * Offers the destination whose turn it is, and removes it if it is taken. Null if there is none. If a destination is
-   * not taken, its entity is skipped until `admit`, so that it costs nothing while it has no free slot.
+   * not taken, its entity is skipped until `admit`, so that an entity without a free slot costs nothing.
    */
   offer(healthClass: HealthClass, take: (destination: DestinationKey) => boolean): boolean | null {
     const ring = this.#rings[healthClass];
@@ -99,7 +100,7 @@ export class DestinationRings {
     return isTaken;
   }
 
-  /** Gives the entity its turn again, and `others` entities that were refused for longest. */
+  /** Lets the entity take turns again, and also the `others` entities that were refused for longest. */
   admit(entityId: string, others: number): void {
     for (const ring of Object.values(this.#rings)) {
       ring.admit(entityId);

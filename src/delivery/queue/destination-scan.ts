@@ -44,20 +44,20 @@ export class DestinationScan {
     this.#wantedAtMs = Math.min(this.#wantedAtMs, this.nowMs() + inMs);
   }
 
-  /** The time until `next` reads a window; 0 if it would now. */
+  /** The time until `next` reads a window; 0 if it would read one now. */
   get nextInMs(): number {
     if (this.#round !== null) return 0;
     return Math.max(0, Math.max(this.#wantedAtMs, this.#restUntilMs) - this.nowMs());
   }
 
-  /** Reads the next window, if it is time for it, and returns the destinations where something is due. */
+  /** Reads the next window if that is due, and returns the destinations with due deliveries. */
   async next(): Promise<DestinationKey[]> {
     const startedAtMs = this.nowMs();
     if (this.#round === null) {
       if (this.nextInMs > 0) return [];
       this.#round = { after: FIRST_HEAD, windows: 0, spentMs: 0 };
-      // Set now, so that a delivery scheduled during this scan causes another scan: this one may be past its head
-      // already.
+      // Set now, so that a delivery scheduled during this scan causes another scan. This scan may already be past the
+      // delivery's head.
       this.#wantedAtMs = startedAtMs + SCAN_EVERY_MS;
     }
     const { due, nextInMs } = await findDueHeads(this.db, this.#round.after, WINDOW);

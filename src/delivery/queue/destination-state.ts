@@ -21,7 +21,7 @@ export type DestinationState<Delivery> = {
   inFlight: number;
   slots: number;
   pausedUntilMs: number;
-  /** As `SlotShares` has counted it: how many deliveries beyond the slots, and slots of which class. */
+  /** The values that `SlotShares` has counted: the deliveries beyond the slots, and the class of the slots. */
   countedQueued: number;
   countedClass: HealthClass;
 };
@@ -73,9 +73,9 @@ export function assertSums(state: DestinationState<unknown>): void {
   throw new Error(`the slots of ${destination} do not add up: ${numbers}`);
 }
 
-/** A destination that is forgotten starts again with a window of one. */
+/** Limit on the remembered destinations. A forgotten destination starts again with a window of one. */
 const MAX_REMEMBERED = 50_000;
-/** Many at a time, because each search also reads the destinations that hold deliveries. */
+/** Forgets many at a time, because each search also reads the destinations that hold deliveries. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Forgets destinations that hold nothing if very many are remembered. Returns the forgotten ones. */

@@ -10,12 +10,13 @@ export function shareOfCap(cap: number, instances: number): number {
 }
 
 /**
- * Divides the limits of a destination by the instances that deliver, so that all of them together send no more than one would.
+ * Divides the limits of a destination by the instances that deliver, so that all instances together send no more than a
+ * single instance would.
  *
  * One request or one token of a rate limit cannot be divided. With more instances than requests or tokens, only some
  * instances send to the destination, and the others leave its deliveries in the database. Rendezvous hashing chooses
  * the senders: every instance ranks all instances by a hash of the destination and the instance, without a message or a
- * row. An instance that starts or stops changes the senders of its share of the destinations only.
+ * row. An instance that starts or stops changes the senders of only its share of the destinations.
  */
 export class FleetShare {
   readonly #own: number;
@@ -36,7 +37,7 @@ export class FleetShare {
     return { cap: shareOfCap(this.cap, instances), instances };
   }
 
-  /** Whether this instance is one of those that send to the destination. */
+  /** Whether this instance is one of the senders of the destination. */
   sendsTo(destination: DestinationKey): boolean {
     if (this.#others.length === 0) return true;
     const senders = this.#sendersAt(rateOf(destination));

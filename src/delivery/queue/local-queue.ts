@@ -33,11 +33,11 @@ import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.
  * paused, or all are, none is reserved.
  */
 
-/** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
+/** Wait after which a queue is returned. The destination has become slow, and another instance may be free. */
 const MAX_WAIT_MS = 1_000;
 
 export type LocalQueueOptions<Delivery> = Capacity & {
-  /** How many attempts one destination may have in flight, until `limitDestinations` says another number. */
+  /** How many attempts one destination may have in flight, until `limitDestinations` changes the number. */
   readonly destinationCap: number;
   readonly sizeOf: (delivery: Delivery) => number;
   readonly nowMs?: () => number;
@@ -51,7 +51,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   readonly #nowMs: () => number;
   /** For destinations without a rate limit. */
   readonly #limit: Limit;
-  /** Null until it is known, as if this instance were alone. */
+  /** Null until the share is known. Until then, this instance sends as if it were alone. */
   #fleet: FleetShare | null = null;
   #inFlight = 0;
   #breakersOpen = 0;
@@ -94,7 +94,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     }
   }
 
-  /** Whether this instance sends to the destination, and not others alone. */
+  /** Whether this instance sends to the destination, and not only other instances. */
   sendsTo(destination: DestinationKey): boolean {
     return this.#fleet?.sendsTo(destination) ?? true;
   }
@@ -103,19 +103,21 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return this.#states.get(destination)?.health.class ?? 'untried';
   }
 
-  /** Whether anything of the destination is here, so that `finish`, `release` or `takeOverdue` will follow. */
+  /**
+   * Whether this queue holds a delivery of the destination, so that `finish`, `release` or `takeOverdue` will follow.
+   */
   holds(destination: DestinationKey): boolean {
     const state = this.#states.get(destination);
     return state !== undefined && heldBy(state) > 0;
   }
 
-  /** Whether its queue is more than half full: a claim for it would not be worth its commit yet. */
+  /** Whether the destination's queue is more than half full, so that a claim is not worth its commit yet. */
   isStocked(destination: DestinationKey): boolean {
     const state = this.#states.get(destination);
     return state !== undefined && state.countedQueued > 0 && state.countedQueued * 2 > state.health.maxQueued;
   }
 
-  /** How long its rate limit or a pause keeps another delivery from the destination; 0 without either. */
+  /** How long the destination's rate limit or pause keeps it from another delivery; 0 without either. */
   pacedForMs(destination: DestinationKey): number {
     const state = this.#states.get(destination);
     if (state === undefined) return 0;
@@ -206,7 +208,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return isPaused || isOverdue ? this.#takeQueue(state) : [];
   }
 
-  /** All that is queued, because the process stops. */
+  /** Takes all queued deliveries, because the process stops. */
   drain(): Delivery[] {
     return [...this.#states.values()].flatMap((state) => this.#takeQueue(state));
   }

@@ -1,7 +1,7 @@
-/** How much may be sent at once, as time at the full rate. */
+/** The largest burst, as the time in which the full rate would send it. */
 export const BURST_S = 0.1;
 
-/** Shared by all destinations of a process, because it changes with the number of instances. */
+/** One object for all destinations of a process, so that a new number of instances reaches all of them. */
 export type PaceShare = { instances: number };
 
 /**

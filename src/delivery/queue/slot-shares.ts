@@ -60,7 +60,7 @@ export class SlotShares {
     return this.#used;
   }
 
-  /** Whether the entity may use one more slot, which is the first of its destination or not. */
+  /** Whether the entity may use one more slot. `isFirst` if the slot is the first one of its destination. */
   allowSlot(entity: EntityUse, healthClass: HealthClass, isFirst: boolean): boolean {
     const { slots, untried, failing } = this.#used;
     const free = this.capacity.slots - slots;
@@ -100,7 +100,10 @@ function add(use: EntityUse, healthClass: HealthClass, slots: number, queued: nu
   if (healthClass !== 'proven') use[healthClass] += slots;
 }
 
-/** An entity has no more slots of a class than are free in it, and of the last ones much less. */
+/**
+ * Whether an entity may have another slot of a class: it may have as many as are free in the class, but only few of the
+ * last ones.
+ */
 function isWithinShare(used: number, free: number, max: number): boolean {
   return used < (free > max * LAST_SHARE ? free : free * LAST_SHARE);
 }

@@ -19,7 +19,7 @@ export class WakeSignal {
         };
       });
     }
-    // Everything else that is ready runs first, so that the loop finds all of it in one go.
+    // Everything else that is ready runs first, so that the loop finds all of it in one step.
     await new Promise((resolve) => setImmediate(resolve));
     this.#resolve = null;
     this.#isWoken = false;

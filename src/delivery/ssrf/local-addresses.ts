@@ -1,7 +1,10 @@
 import os from 'node:os';
 import { canonicalAddress } from '../../domain/ip-address.ts';
 
-/** Interfaces come and go with containers and DHCP leases. Reading them takes about 25 µs. */
+/**
+ * Addresses are read again, because interfaces come and go with containers and DHCP leases. Reading them takes about 25
+ * µs.
+ */
 const READ_EVERY_MS = 5_000;
 
 /**

@@ -27,7 +27,7 @@ export interface TargetGuardOptions {
   nowMs?: () => number;
 }
 
-/** Short, so that a changed DNS record is soon seen; still one lookup for thousands of requests a second to one host. */
+/** Short, so that a changed DNS record soon takes effect. One lookup still serves thousands of requests to one host. */
 const CACHE_TTL_MS = 3_000;
 const CACHE_MAX_ENTRIES = 10_000;
 /**
@@ -49,7 +49,10 @@ function isFresh({ sinceMs, ttlMs }: Lookup, nowMs: number): boolean {
   return nowMs >= sinceMs && nowMs < sinceMs + ttlMs;
 }
 
-/** Protects against SSRF: resolves a host, and blocks it unless all its addresses are public and none is our own. */
+/**
+ * Protects against SSRF: resolves a host, and blocks it unless all its addresses are public and none belongs to this
+ * machine.
+ */
 export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
   const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now } = options;
   const ours = localAddresses(nowMs);
