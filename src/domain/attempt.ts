@@ -25,7 +25,10 @@ export type SuspendReason = (typeof SUSPEND_REASONS)[number];
 /** A webhook whose attempts have all failed for this long is suspended. */
 export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
 
-/** Before that, its entity is alerted: once its attempts have all failed for this long, and then at this interval. */
+/**
+ * Paybell alerts the webhook's entity earlier: when all attempts have failed for `ALERT_AFTER_MS`, and then every
+ * `ALERT_EVERY_MS`.
+ */
 export const ALERT_AFTER_MS = 3_600_000;
 export const ALERT_EVERY_MS = 24 * 3_600_000;
 
@@ -53,7 +56,7 @@ export const ATTEMPT_ERRORS = [
   'certificate_expired',
   /** There was no connection to the proxy of EGRESS_PROXY, or it closed the connection without a response. */
   'proxy_unreachable',
-  /** The proxy did not respond within the time limit, to this request or to any other during that time. */
+  /** The proxy did not respond within the time limit, neither to this request nor to another one. */
   'proxy_timeout',
   /** The proxy wants other credentials (407). */
   'proxy_credentials',
@@ -118,9 +121,10 @@ export type NextState = {
 export function decideNext({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptInput): NextState {
   const used = kind === 'redelivery' ? steps : steps + 1;
   if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
-  // The delivery keeps its place on the schedule until the suspension holds it, so a crash in between loses nothing.
+  // Until the suspension puts the delivery on hold, it keeps its place on the schedule, so that a crash in between
+  // loses nothing.
   const suspend = statusOf(outcome) === 410 ? 'gone' : null;
-  // A failed redelivery changes nothing: the delivery keeps its status and what is left of its schedule.
+  // A failed redelivery changes nothing: the delivery keeps its status and the rest of its schedule.
   if (kind === 'redelivery') return { status, steps: used, delayMs: null, suspend };
   if (isUnprocessable(outcome)) return { status: 'failed', steps: used, delayMs: null, suspend };
   const retryAfterMs = outcome.kind === 'response' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
@@ -148,7 +152,9 @@ export function fitsRecord(
 const UNHEALTHY_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
 const UNHEALTHY_STATUSES: readonly number[] = [429, 502, 503, 504];
 
-/** Whether the outcome says that the destination as a whole is down or overloaded; others concern one request only. */
+/**
+ * Whether the outcome shows that the whole destination is down or overloaded. Other failures concern only one request.
+ */
 export function showsDestinationUnhealthy(outcome: Outcome): boolean {
   if (outcome.kind === 'error') return UNHEALTHY_ERRORS.includes(outcome.error);
   return UNHEALTHY_STATUSES.includes(outcome.statusCode);

@@ -1,6 +1,6 @@
 /**
- * Errors of the store, with the facts of each case. The sentence is true everywhere: the command line prints it as it
- * is, and the API adds a code, headers and the names of its own inputs (`api/http/store-errors.ts`).
+ * Errors of the store, with the data of each case. The command line prints the sentence as it is. The API adds a code,
+ * headers and the names of its inputs (`api/http/store-errors.ts`).
  */
 type Facts = {
   entity_not_found: { entityId: string };
@@ -11,13 +11,13 @@ type Facts = {
   /** Registering again does not change a webhook. */
   other_options: { webhookId: string };
   filters_too_large: { bytes: number; limitBytes: number };
-  /** `isBulk`: of one of many webhooks that match. */
+  /** `isBulk`: one of many matching webhooks is the cause. */
   finality_not_allowed: { event: string; isBulk: boolean };
   too_many_matches: { matches: number; limit: number };
   /** More deliveries wait in order than one request can give another order. */
   ordered_deliveries_waiting: { waiting: number; limit: number };
   entity_full: { webhooks: number; limit: number };
-  /** The numbers of its webhooks are part of the ids of deliveries, and these have room for a certain number of digits. */
+  /** The numbers of webhooks are part of delivery ids, which have space for a fixed number of digits. */
   entity_exhausted: { entityId: string };
   /** The limit of one network and event, which bounds the fan-out of an event. */
   cell_full: { networkId: number; event: string; limit: number };
@@ -38,12 +38,12 @@ type Facts = {
   /** A retracted event is not sent again. */
   event_retracted: { eventId: string };
   event_outdated: { eventId: string; outdatedBy: string };
-  /** Retention removed the event between the insert that met it and the read that wanted its body. */
+  /** Retention removed the event after the insert had found it, and before its body was read. */
   event_just_removed: { eventId: string };
   page_too_large: { bytes: number; limitBytes: number };
-  /** More of a day than one request can sum up. */
+  /** The day has more data than one request can sum up. */
   day_too_large: { what: 'events' | 'payments' | 'tokens'; limit: number };
-  /** More deliveries have an attempt to come than one request can sort by it. */
+  /** More deliveries have a next attempt than one request can sort by its time. */
   sort_too_large: { limit: number };
   /** More matches lie before the page than one request can skip. */
   page_too_deep: { limit: number };
@@ -58,10 +58,10 @@ type Facts = {
   listen_limit: { limit: number };
   source_limit: { limit: number };
   address_limit: { limit: number; setting: 'ENTITY_ADDRESS_LIMIT' | 'CHAIN_ADDRESS_LIMIT' };
-  /** Invoices have made the source, and it serves them alone. */
+  /** Invoices have created the source, and it serves only them. */
   source_of_invoices: { sourceId: string };
   invoice_limit: { limit: number };
-  /** The reference of an invoice stands for its terms. */
+  /** A request repeats the reference of an invoice with other terms. */
   invoice_conflict: { reference: string; invoiceId: string };
   address_in_use: { invoiceId: string };
   amount_in_use: { invoiceId: string };
@@ -73,7 +73,7 @@ type Facts = {
   key_not_in_force: Record<string, never>;
   key_outlives_its_maker: { latest: number };
   key_in_use: { keyId: string };
-  /** No key would be left, or none that can create another. */
+  /** No key that can create another key would be left. */
   last_key: { keyId: string };
 };
 
@@ -81,19 +81,19 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   entity_not_found: () => 'There is no such entity.',
   webhook_changed: ({ webhookId }) => `The webhook ${webhookId} has changed since you read it. Read it again first.`,
   duplicate_webhook: ({ webhookId, existingId }) =>
-    `With this postUrl ${webhookId} would equal ${existingId}, and an entity has each registration once. ` +
+    `With this postUrl, the webhook ${webhookId} would equal ${existingId}, and an entity cannot have a webhook twice. ` +
     'Delete one of them first. Nothing was changed.',
   other_options: ({ webhookId }) =>
     `The webhook ${webhookId} is registered with other options. Change its options instead. Nothing was registered.`,
   filters_too_large: ({ bytes, limitBytes }) =>
-    `The filters of an entity have at most ${limitBytes} bytes together, and this request would make it ${bytes}. ` +
+    `The filters of an entity have at most ${limitBytes} bytes together, and with this request they would have ${bytes}. ` +
     'Equal filters count once. Nothing was changed.',
   finality_not_allowed: ({ event }) => `The finality of a webhook for ${event} is always final. Nothing was changed.`,
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
   ordered_deliveries_waiting: ({ waiting, limit }) =>
-    `${showCount(waiting, 'delivery', 'deliveries')} to these webhooks wait, and a change that affects their order takes along at most ` +
-    `${limit}. Wait until fewer of them wait, then try again. Nothing was changed.`,
+    `${showCount(waiting, 'delivery', 'deliveries')} to these webhooks wait, and a change of their order can move at most ` +
+    `${limit}. Try again when fewer of them wait. Nothing was changed.`,
   entity_full: ({ webhooks, limit }) =>
     `An entity has at most ${showCount(limit, 'webhook')}, and this request would make it ${webhooks}. Nothing was registered.`,
   entity_exhausted: ({ entityId }) =>
@@ -108,7 +108,7 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
   backlog_full: ({ waiting, limit }) =>
     `${waiting === 1 ? '1 delivery of this entity is' : `${waiting} deliveries of this entity are`} waiting, and the limit is ${limit}. ` +
-    'Fix or delete the webhooks that do not accept theirs, then send the event again.',
+    'Fix or delete the webhooks that do not accept their deliveries, then send the event again.',
   storage_full: ({ storedBytes, limitBytes }) =>
     `The events and deliveries of this entity take ${storedBytes} bytes, and the limit is ${limitBytes}. There is room ` +
     'again once retention has removed old ones; the operator can raise ENTITY_STORAGE_LIMIT.',
@@ -128,13 +128,13 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The event ${outdatedBy} has replaced the event ${eventId}, so it is not sent again.`,
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   page_too_large: ({ bytes, limitBytes }) =>
-    `This page has ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
+    `This page has ${bytes} bytes, and the limit is ${limitBytes}. Ask for fewer items at a time.`,
   day_too_large: ({ what, limit }) =>
     `The day has more than ${limit} ${what}, too many to sum up at once. Name a networkId, or kinds in events.`,
   sort_too_large: ({ limit }) =>
     `More than ${limit} deliveries have a next attempt, too many to sort by it. Add webhookId, since or until.`,
   page_too_deep: ({ limit }) =>
-    `More than ${limit} matches lie between this page and what can be found at once. Add or narrow since and until.`,
+    `More than ${limit} matches lie before this page, which one request cannot skip. Add or narrow since and until.`,
   webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
   webhook_suspended: ({ webhookId }) =>
     `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,
@@ -152,7 +152,7 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
       ? `The address books of an entity have at most ${showCount(limit, 'address', 'addresses')}. Remove some first; a removed address counts until its last block is final. The operator can raise ENTITY_ADDRESS_LIMIT.`
       : `The address books on a network have at most ${showCount(limit, 'address', 'addresses')}. The operator can raise CHAIN_ADDRESS_LIMIT.`,
   source_of_invoices: ({ sourceId }) =>
-    `The source ${sourceId} belongs to invoices. It goes with their last address; only its pause can be ended.`,
+    `The source ${sourceId} belongs to invoices. Paybell deletes it with their last address. You can only resume it.`,
   invoice_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'open invoice')}. Cancel some, or wait until their addresses are no longer watched. The operator can raise ENTITY_INVOICE_LIMIT.`,
   invoice_conflict: ({ reference, invoiceId }) =>
@@ -169,11 +169,11 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   key_outlives_its_maker: ({ latest }) =>
     `A key expires no later than the key that creates it, which expires at ${latest}. Nothing was changed.`,
   key_in_use: ({ keyId }) =>
-    `The request was sent with the key ${keyId} itself. Say so to revoke it. Nothing was changed.`,
+    `The request was sent with the key ${keyId} itself. Confirm that you want to revoke it. Nothing was changed.`,
   last_key: ({ keyId }) =>
     `Without the key ${keyId}, no key of the entity could create another. Create one first. Nothing was changed.`,
   listen_limit: ({ limit }) =>
-    `An entity has at most ${showCount(limit, 'listen session')}. End one first; one without a reader ends by itself ` +
+    `An entity has at most ${showCount(limit, 'listen session')}. End one first. A session without a reader ends by itself ` +
     'within a minute and a half.',
 };
 

@@ -1,4 +1,4 @@
-/** The seven event kinds of the contract, in its order. The list accepts only these as a filter. */
+/** The seven event kinds of the contract, in its order. A list of deliveries accepts only these as a filter. */
 export const EVENT_KINDS = [
   'AgreementSignedUp',
   'AgreementCancelled',

@@ -20,10 +20,10 @@ const RANDOM_BYTES = 10;
 /** Reused for every id, to allocate nothing. */
 const bytes = new Uint8Array(16);
 
-/** Pure: takes the time and the random bytes, so that tests can repeat an id. */
+/** A pure function of the time and the random bytes, so that tests can repeat an id. */
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
   if (random.length < RANDOM_BYTES) throw new RangeError(`an id needs ${RANDOM_BYTES} random bytes`);
-  // Byte by byte, because a DataView with a BigInt took longer than everything else here.
+  // Writes byte by byte, because a DataView with a BigInt took longer than the rest of this function.
   for (let at = 5, rest = nowMs; at >= 0; at--, rest = Math.floor(rest / 256)) bytes[at] = rest % 256;
   for (let at = 0; at < RANDOM_BYTES; at++) bytes[at + 6] = random[at] ?? 0;
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
@@ -52,7 +52,7 @@ const DELIVERY_DIGITS = ROUND_DIGITS + QUEUE_DIGITS;
 const TIME_DIGITS = 12;
 const ID = /^[0-9a-f]{32}$/;
 
-/** From the digits of any UUIDv7 to an event's number. */
+/** Turns the digits of a UUIDv7 into the number of an event. */
 export function eventNumber(uuidHex: string): string {
   return uuidHex.slice(0, -DELIVERY_DIGITS) + '0'.repeat(DELIVERY_DIGITS);
 }
@@ -81,7 +81,10 @@ export function roundOfHex(hex: string): number {
   return Number.parseInt(hex.slice(-DELIVERY_DIGITS, -QUEUE_DIGITS), 16);
 }
 
-/** Reads of one moment follow each other, and comparing the digits takes a tenth of the time of reading them. */
+/**
+ * Keeps the last time that was read, because many ids in a row have the same time, and a comparison takes a tenth of
+ * the time of a read.
+ */
 let lastTime = { digits: '0'.repeat(TIME_DIGITS), ms: 0 };
 
 export function timeOfHex(hex: string): number {
@@ -92,19 +95,19 @@ export function timeOfHex(hex: string): number {
   return ms;
 }
 
-/** Sorts before every id of this millisecond and after every id of the one before it. */
+/** Sorts before every id of this millisecond, and after every id of the millisecond before. */
 export function firstHexAt(ms: number): string {
   const clamped = Math.min(Math.max(Math.floor(ms), 0), 2 ** 48 - 1);
   return clamped.toString(16).padStart(TIME_DIGITS, '0') + '0'.repeat(32 - TIME_DIGITS);
 }
 
-/** The digits of `dlv_…` or `evt_…`, or null for a text that no such id has. */
+/** The digits of an id such as `dlv_…`, or null for a text that is not such an id. */
 export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent' | 'lst', id: string): string | null {
   const hex = id.startsWith(`${prefix}_`) ? id.slice(prefix.length + 1) : '';
   return ID.test(hex) ? hex : null;
 }
 
-/** An endpoint is known to callers by its number, in as many digits as the largest has. */
+/** Callers see an endpoint's number, with as many digits as the largest number has. */
 const ENDPOINT_ID = /^ep_[01][0-9a-f]{13}$/;
 const ENDPOINT_DIGITS = 14;
 
@@ -124,9 +127,11 @@ export function hexIn(id: string): string {
 
 /** The largest count in the twelve bits after the time. */
 const MAX_WITHIN_MS = 0xfff;
-/** The first count of a millisecond is random and below this: two instances then rarely count alike. */
+/**
+ * The first count of a millisecond is random and below this limit, so that two instances rarely have the same counts.
+ */
 const FIRST_WITHIN_MS = 0x800;
-/** Digits of randomness in one number, and the number of bytes drawn at a time. */
+/** Random digits in one number, digits of the count, and the number of random bytes to draw at a time. */
 const RANDOM_DIGITS = 5;
 const COUNT_DIGITS = 3;
 const DRAWN_BYTES = 1_000;
@@ -143,7 +148,7 @@ export class EventNumbers {
 
   constructor(private readonly fillWithRandom: (bytes: Uint8Array<ArrayBuffer>) => void) {}
 
-  /** By the database's clock. */
+  /** `nowMs` is the time of the database's clock. */
   next(nowMs: number): string {
     if (nowMs > this.#lastMs || this.#withinMs === MAX_WITHIN_MS) {
       this.#lastMs = Math.max(nowMs, this.#lastMs + 1);

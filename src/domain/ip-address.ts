@@ -14,9 +14,9 @@ const AZURE_PLATFORM_ADDRESS = '168.63.129.16';
  */
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Whether a literal address belongs to the public internet. In doubt it does not. */
+/** Whether a literal address belongs to the public internet. False in doubt. */
 export function isPublicAddress(address: string): boolean {
-  // Only four plain decimals: programs disagree about which address `0177.1` is.
+  // Accepts only four plain decimals, because programs disagree about which address `0177.1` is.
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) {
     return address !== AZURE_PLATFORM_ADDRESS && ipaddr.IPv4.parse(address).range() === 'unicast';
   }

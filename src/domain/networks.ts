@@ -66,7 +66,7 @@ export function explorerUrl(networkId: number, page: ExplorerPage, id: string): 
   const explorer = EXPLORERS.get(networkId);
   if (explorer === undefined) return null;
   const { url, paths, query = '' } = explorer;
-  // Tron's own pages know transactions without the prefix of Ethereum.
+  // Tronscan needs the transaction hash without `0x`.
   const named = page === 'transaction' && paths === TRONSCAN_PATHS ? id.replace(/^0x/, '') : id;
   return `${url}${paths[page]}${encodeURIComponent(named)}${query}`;
 }

@@ -33,10 +33,10 @@ const LOCAL_ZONES = [
   'alt',
 ];
 
-/** The way out for a developer whose receiver runs on the same machine as the service. */
+/** Advice for a developer whose receiver runs on the same machine as the service. */
 const IN_DEVELOPMENT = 'for development, start the service with ALLOW_INSECURE_TARGETS=true';
 
-/** What is wrong with a postUrl and how to fix it, or null when it is valid. */
+/** Describes the mistake in a postUrl and its fix; null if the URL is valid. */
 export function postUrlError(raw: string, rules: PostUrlRules): string | null {
   // The text is checked before it is parsed: the parser silently drops CR, LF and TAB and replaces backslashes.
   return textError(raw) ?? urlError(raw, rules);
@@ -87,7 +87,7 @@ function schemeError(protocol: string, rules: PostUrlRules): string {
   return `has a scheme that is not accepted; give a URL that begins with ${schemes}${wayOut}`;
 }
 
-/** By now the parser has normalised every spelling of an address: decimal, octal, hex, short or encoded. */
+/** The URL parser has already normalised every spelling of an address: decimal, octal, hex, short or encoded. */
 function hostError(hostname: string, rules: PostUrlRules): string | null {
   const address = addressLiteralOf(hostname);
   if (address !== null) {
@@ -141,7 +141,7 @@ export function rateOf(key: DestinationKey): number | null {
 
 const RATE = / ([0-9]+)\/s [0-9]+$/;
 
-/** The destination that the endpoint has without its rate limit, which it shares with the others on the host. */
+/** The destination of the endpoint without its rate limit, which other endpoints on the host share. */
 export function withoutRate(key: DestinationKey): DestinationKey {
   return key.replace(RATE, '') as DestinationKey;
 }
@@ -155,12 +155,12 @@ export function hostOf(postUrl: string): string {
   return withoutTrailingDot(URL.parse(postUrl)?.hostname ?? '');
 }
 
-/** The prefix of an entity's keys. It sorts directly before the first of them. */
+/** The prefix of an entity's keys, which sorts directly before the first key. */
 export function entityKeyPrefix(entityId: string): string {
   return `${entityId} `;
 }
 
-/** Also takes a bare prefix, which names the entity alone. */
+/** Also accepts the prefix of an entity's keys. */
 export function entityOfDestination(key: string): string {
   return key.slice(0, key.indexOf(' '));
 }
@@ -168,7 +168,7 @@ export function entityOfDestination(key: string): string {
 /** `scheme://host:port` of a valid postUrl, the same for all spellings of one receiver. */
 export function destinationOf(postUrl: string): string {
   const url = URL.parse(postUrl);
-  // No such URL is stored. If one were, it must not stop the deliveries of others.
+  // No such URL should be stored. If one is, it must not stop other deliveries.
   if (url === null) return 'invalid:';
   return `${url.protocol}//${withoutTrailingDot(url.hostname)}:${portOf(url)}`;
 }

@@ -3,7 +3,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** A receiver may ask for a longer wait, but not for more than a day. */
 export const RETRY_AFTER_MAX_MS = DAY_MS;
 
-/** Enough to spread retries that would coincide. Full jitter could turn a wait of a day into none. */
+/** Enough to spread retries that would coincide. Full jitter could turn a wait of a day into no wait. */
 const JITTER_SHARE = 0.2;
 
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -11,7 +11,7 @@ const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 export interface NextDelayInput {
-  /** Milliseconds to wait before each attempt, the first included. */
+  /** Milliseconds to wait before each attempt, including the first. */
   schedule: readonly number[];
   attemptsMade: number;
   retryAfterMs: number | null;

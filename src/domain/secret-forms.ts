@@ -8,12 +8,12 @@ export type SecretFormat = (typeof SECRET_FORMATS)[number];
 const TEXT_MIN_BYTES = 16;
 const TEXT_MAX_BYTES = 256;
 
-/** A text that begins with `whsec_` is one unless the format says otherwise; any other is the text of the key. */
+/** The format of a secret if the request names none: `whsec` if the secret begins with `whsec_`, otherwise `text`. */
 export function formatOf(secret: string): SecretFormat {
   return secret.startsWith('whsec_') ? 'whsec' : 'text';
 }
 
-/** What is wrong with an imported secret, or null. Does not repeat the secret. */
+/** Describes the mistake in an imported secret, without the secret; null if there is none. */
 export function secretRuleBroken(secret: string, format: SecretFormat): string | null {
   switch (format) {
     case 'whsec':

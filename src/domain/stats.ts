@@ -83,7 +83,7 @@ export function figuresOf(tally: Tally): Figures {
   const buckets = [...tally].filter(([slot]) => slot >= 0).sort(([a], [b]) => a - b);
   const delivered = buckets.reduce((sum, [, count]) => sum + count, 0);
   const failed = tally.get(SLOTS.failed) ?? 0;
-  // If attempts were not counted yet, each failed delivery has at least its last one.
+  // If attempts were not counted yet, each failed delivery counts as at least one failed attempt.
   const failedAttempts = Math.max(failed, tally.get(SLOTS.failedAttempts) ?? 0);
   return {
     accepted: tally.get(SLOTS.accepted) ?? 0,

@@ -1,13 +1,13 @@
 /**
- * The trace that a request belongs to, by W3C Trace Context (https://www.w3.org/TR/trace-context/). It is stored as one text: the
- * `traceparent`, and behind a space the `tracestate` where there is one.
+ * The trace that a request belongs to, by W3C Trace Context (https://www.w3.org/TR/trace-context/). It is stored as one
+ * text: the `traceparent` and, after a space, the `tracestate` if there is one.
  */
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const TRACEPARENT_LENGTH = 55;
 const VERSION = '00';
 const INVALID_VERSION = 'ff';
-/** Sampled, and that the trace id is random. The specification has no other flags so far, and says to send none. */
+/** The flags for a sampled trace and a random trace id. The specification forbids sending other flags. */
 const KNOWN_FLAGS = 0x03;
 
 const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
@@ -16,7 +16,9 @@ const MAX_STATE_MEMBERS = 32;
 const MAX_STATE_LENGTH = 512;
 const LONG_MEMBER_LENGTH = 128;
 
-/** From the headers of a request. Null if `traceparent` is not valid: a request is never rejected for its trace. */
+/**
+ * Reads the headers of a request. Null if `traceparent` is not valid, because an invalid trace must not fail a request.
+ */
 export function readTraceContext(traceparent: string, tracestate: string | null): string | null {
   const [, version = '', traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? [];
   const isValid = version !== '' && version !== INVALID_VERSION && !/^0+$/.test(traceId) && !/^0+$/.test(parentId);
@@ -28,7 +30,7 @@ export function readTraceContext(traceparent: string, tracestate: string | null)
   return state === '' ? parent : `${parent} ${state}`;
 }
 
-/** Empty if one member is not valid, because the other members may depend on it. */
+/** Empty if a member is not valid, because the other members may depend on it. */
 function readState(tracestate: string): string {
   const members = tracestate
     .split(',')
@@ -39,7 +41,7 @@ function readState(tracestate: string): string {
   return isValid && members.length <= MAX_STATE_MEMBERS ? shortened(members) : '';
 }
 
-/** Long members are left out first, then the last ones, which are the oldest. */
+/** Drops long members first, and then the last members, which are the oldest. */
 function shortened(members: readonly string[]): string {
   const all = members.join(',');
   if (all.length <= MAX_STATE_LENGTH) return all;
@@ -80,7 +82,7 @@ export function traceContextOf({ traceId, spanId, flags, state }: TraceParts): s
   return state === '' ? parent : `${parent} ${state}`;
 }
 
-/** The headers that tell a receiver of the trace. */
+/** Adds the headers that pass the trace on to the receiver. */
 export function addTraceHeaders(headers: Record<string, string>, context: string): void {
   headers.traceparent = context.slice(0, TRACEPARENT_LENGTH);
   if (context.length > TRACEPARENT_LENGTH) headers.tracestate = context.slice(TRACEPARENT_LENGTH + 1);

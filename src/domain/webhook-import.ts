@@ -58,7 +58,7 @@ export function mergeStored(a: Stored, b: Stored): Stored {
 export type ImportRules = { entityWebhookLimit: number; cellLimit: number; nowS: number };
 export type SortedBatch = { accepted: AcceptedWebhook[]; existing: number; refused: Refusal[] };
 
-/** Sorts the lines into new, existing and refused ones. Each line is judged after the lines before it. */
+/** Sorts the lines into new, existing and rejected lines. Compares each line also with the lines before it. */
 export function sortBatch(batch: readonly NumberedWebhook[], stored: Stored, rules: ImportRules): SortedBatch {
   const sorted: SortedBatch = { accepted: [], existing: 0, refused: [] };
   const registrations = new Set(stored.registrations);

@@ -265,10 +265,13 @@ describe('the settings', () => {
     ['practise', 'must be practice, or a comma-separated list such as'],
     ['1=https://a.example,', 'entry 2 does not begin with a network id and ='],
     ['9007199254740992=https://a.example', 'entry 1 does not begin with a network id and ='],
-    ['8453=wss://a.example', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
-    ['8453=https://a.example#key-3', 'must have a header such as #Api-Key=value after a URL: that of entry 1'],
-    ['8453=https://a.example#Host=key-3', 'must have a header such as #Api-Key=value after a URL: that of entry 1'],
-    ['8453=a.example/key-3', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
+    ['8453=wss://a.example', 'must have http or https URLs: the URL in entry 1, for network 8453, is not valid'],
+    ['8453=https://a.example#key-3', 'must have a header such as #Api-Key=value after a URL: the header in entry 1'],
+    [
+      '8453=https://a.example#Host=key-3',
+      'must have a header such as #Api-Key=value after a URL: the header in entry 1',
+    ],
+    ['8453=a.example/key-3', 'must have http or https URLs: the URL in entry 1, for network 8453, is not valid'],
     ['1=https://a.example,1=https://a.example/', 'must have each node once: entry 2 repeats one of network 1'],
     ['0=https://a.example', 'must not name network 0: entry 1 is the practice network'],
   ])('name what is wrong with CHAIN_RPC=%s, without a URL', (text, message) => {

@@ -8,7 +8,7 @@ export function minuteAt(dateMs: number): number {
   return Math.floor(dateMs / MINUTE_MS);
 }
 
-/** The minutes of the last hour. Minutes of the future are from before the clock was set back. */
+/** The minutes of the last hour. Leaves out minutes in the future, which were counted before the clock was set back. */
 export function lastHour(minutes: readonly CallMinute[], dateMs: number): CallMinute[] {
   const now = minuteAt(dateMs);
   return minutes.filter(({ minute }) => minute <= now && minute > now - HOUR_MINUTES);

@@ -3,7 +3,7 @@ import { isPractice } from './practice.ts';
 
 /** The coin of a network, such as ETH. Transfers of it leave no log. */
 
-/** The place of the coin where a token has its address: in invoices, sources and payments. */
+/** Stands for the coin in invoices, sources and payments, in place of a token's address. */
 export const NATIVE_TOKEN = 'native';
 
 /** Ethereum's JSON-RPC states every amount of a coin in 10^-18. */

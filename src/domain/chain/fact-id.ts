@@ -19,11 +19,11 @@ const digest = new Uint8Array(32);
 const codes: number[] = new Array(LENGTH).fill(0);
 
 /**
- * The same log has the same id in any block. Block and log index are left out on purpose: a transaction that a reorg
- * moves is the same payment. Every text is in lower case.
+ * The same log has the same id in any block. The id does not depend on the block and the log index, because a
+ * transaction that a reorg moves is the same payment. Every text is in lower case.
  */
 export function factId({ networkId, transactionHash, contract, topics, data, n }: LogContent): string {
-  // The number of topics is written down, and none of the parts has a space: no two contents are the same text.
+  // The text has the number of topics, and no part has a space, so different contents never give the same text.
   Bun.SHA256.hash(
     `${networkId} ${transactionHash} ${contract} ${topics.length} ${topics.join(' ')} ${data} ${n}`,
     digest,

@@ -1,7 +1,8 @@
 import type { Votes } from './witnesses.ts';
 
 /**
- * A fact is what a chain said in a transaction, wherever that transaction now stands.
+ * A fact is the record of one log or transfer. It stays the same fact if a reorg moves its transaction to another
+ * block.
  *
  * | state       | meaning                                             | leaves it by                                           |
  * |-------------|-----------------------------------------------------|--------------------------------------------------------|
@@ -30,7 +31,7 @@ export type Position = {
 
 export type FactKey = { readonly entityId: string; readonly factId: string };
 
-/** `Transfer` is processed first and finalized later; any other kind is the event that it leads to. */
+/** The kind of a transfer, which leads to two events. Any other kind of fact is the kind of its only event. */
 export const TRANSFER = 'Transfer';
 
 /** The event kinds that a fact leads to. */
@@ -45,9 +46,9 @@ export type FoundFact = FactKey & {
   /** The revision of the source's definition that took the log; absent for a source without revisions. */
   readonly sourceRevision?: number;
   readonly kind: string;
-  /** History that is stored and not delivered. */
+  /** Whether the fact is stored, but not delivered. */
   readonly isSilent: boolean;
-  /** Below the least amount of its source; absent for a fact that is not. */
+  /** Whether the amount is below the minimum of the source; absent if it is not. */
   readonly isDust?: boolean;
   readonly transactionHash: string;
   readonly contract: string;
@@ -58,30 +59,30 @@ export type FoundFact = FactKey & {
   readonly bookAddress?: string;
   /** The address of an invoice that the log pays, with the token and the amount in its smallest unit; absent for any other log. */
   readonly expected?: { readonly token: string; readonly address: string; readonly base: string };
-  /** The invoice that it belongs to, with the amount that is expected as a decimal. The store adds it. */
+  /** The invoice of the payment, with the expected amount as a decimal. The store adds it. */
   readonly invoice?: { readonly invoiceId: string; readonly base: string; readonly amount: string };
   /** The fields of the payload that the log proves. */
   readonly fields: Readonly<Record<string, unknown>>;
 };
 
-/** A fact as the store knows it. */
+/** A fact as it is stored. */
 export type StoredFact = FactKey & {
   /** Null for a held event. If the source is no longer followed, its facts are followed by their transaction. */
   readonly sourceId?: string | null;
   readonly state: FactState;
   readonly revision: number;
   readonly transactionHash: string;
-  /** Null while it waits. */
+  /** Null while the fact waits for its transaction. */
   readonly position: Position | null;
-  /** The height at which its block was found to be gone. */
+  /** The head at which Paybell found that the block is gone. */
   readonly lostAtHead: number | null;
-  /** Whether it is an event that is held for a transaction, without a log. */
+  /** Whether the fact is a held event, which has no log. */
   readonly isHeld: boolean;
-  /** Whether it is a transfer of the network's coin, which leaves no log. */
+  /** Whether the fact is a transfer of the network's coin, which leaves no log. */
   readonly isCoin?: boolean;
-  /** Whether no event was made of it. */
+  /** Whether the fact was stored without an event. */
   readonly isSilent?: boolean;
-  /** The nodes that showed or denied it in its block. */
+  /** The nodes that showed or denied the fact in its block. */
   readonly votes: Votes;
   readonly isDisputed: boolean;
 };
@@ -97,7 +98,7 @@ export type StoredFact = FactKey & {
  */
 export type Evidence = { readonly votes: Votes; readonly standing: 'open' | 'confirmed' | 'disputed' };
 
-/** Why an event is retracted: its block is gone, or most nodes deny that the block has it. */
+/** Why an event is retracted: the block of its payment is gone, or most nodes deny that the block has the payment. */
 export type RetractionReason = 'reorg' | 'not_on_chain';
 
 /** A change of one fact, found by reading its network. The store applies it. */
@@ -117,7 +118,10 @@ export type FactChange =
   /** `seen`, with other votes. */
   | ({ readonly change: 'judged'; readonly evidence: Evidence } & FactKey);
 
-/** The changes of a fact that one response shows. A fact that a network undoes over and over has more: the newest are shown. */
+/**
+ * The changes of a fact that one response shows. If a network moves a fact again and again, the newest changes are
+ * shown.
+ */
 export const MAX_HISTORY_SHOWN = 100;
 export const MAX_FACT_EVENTS_SHOWN = 50;
 export const MAX_DELIVERIES_SHOWN = 100;

@@ -11,14 +11,14 @@ import { amountKey, amountOfKey } from './payments.ts';
 import { isDollar } from './tokens.ts';
 
 /**
- * Finality by amount: a webhook gets small payments early and large payments late. The first rule whose amount the payment
- * does not exceed decides. Payments above all rules, in other tokens, and events without an amount get `otherwise`. The
- * amount of a payment never changes, so that one payment has one finality for each webhook. Its lists are not `readonly`,
- * because the client package declares lists of the API as mutable, and a test compares both.
+ * Finality by amount: a webhook gets small payments early and large payments late. The first rule whose amount the
+ * payment does not exceed decides. Payments above all rules, in other tokens, and events without an amount get
+ * `otherwise`. The amount of a payment never changes, so a payment has one finality for each webhook. The lists are not
+ * `readonly`, because the client package declares lists of the API as mutable, and a test compares the two types.
  */
 export type FinalityByAmount = { readonly rules: AmountRule[]; readonly otherwise: Finality };
 export type AmountRule = {
-  /** An exact decimal; it is part of the range. */
+  /** An exact decimal. A payment of exactly this amount is in the range. */
   readonly maxAmount: string;
   readonly tokens: RuleTokens[];
   readonly finality: Finality;
@@ -33,12 +33,12 @@ export type WebhookFinality = Finality | FinalityByAmount;
 export const MAX_AMOUNT_RULES = 5;
 export const MAX_RULE_AMOUNT_LENGTH = 40;
 
-/** A transfer is finalized when it is final, and never before. */
+/** `TransferFinalized` is published only when the transfer is final. */
 export function allowsFinality(event: string, finality: WebhookFinality): boolean {
   return event !== 'TransferFinalized' || finality === 'final';
 }
 
-/** As it is stored: the same text for the same finality, however it was written. */
+/** The stored text, which is the same for equal finalities, however they were written. */
 export function webhookFinalityText(finality: WebhookFinality): string {
   if (typeof finality !== 'object') return finalityText(finality);
   const rules = finality.rules.map((rule) => {
@@ -78,7 +78,8 @@ function levelOfRule({ finality }: AmountRule): Finality {
 
 /**
  * The amount that rules compare, as an `amountKey`; null if no rule is for the token. `expected` is the amount that the
- * payer owes in this token, if Paybell knows it. The larger of both counts, so that paying in parts gains nothing.
+ * payer owes in this token, if Paybell knows it. The larger of the two amounts counts, so that a payer who pays in
+ * parts gains nothing.
  */
 export function ruleAmount(
   networkId: number,
@@ -110,7 +111,7 @@ export type FinalityError = { readonly path: readonly (string | number)[]; reado
 const LEVEL = `"seen", "safe", "final" or a whole number of confirmations from ${MIN_CONFIRMATIONS} to ${MAX_CONFIRMATIONS}`;
 const EXAMPLE = '{"rules": [{"maxAmount": "50", "tokens": ["usd"], "finality": "seen"}], "otherwise": "final"}';
 
-/** Everything that is wrong with the finality of a webhook. The value is anything that JSON can hold. */
+/** All mistakes in the finality of a webhook. The value is anything that JSON can hold. */
 export function finalityErrors(value: unknown): FinalityError[] {
   if (isFinality(value)) return [];
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

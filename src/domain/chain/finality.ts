@@ -1,10 +1,10 @@
-/** The confirmation that a webhook needs: a number counts confirmations, the block itself being the first. */
+/** The confirmation that a webhook needs. A number counts confirmations, and the payment's block is the first one. */
 export type Finality = 'seen' | 'safe' | 'final' | number;
 
 export const MIN_CONFIRMATIONS = 2;
 export const MAX_CONFIRMATIONS = 1_000;
 
-/** Kinds that act on what has been said once, so that they wait until it cannot be undone. */
+/** Kinds that receivers act on once, so by default they wait until no reorg can undo them. */
 const FINAL_BY_DEFAULT: ReadonlySet<string> = new Set([
   'TransferFinalized',
   'AgreementSignedUp',
@@ -23,7 +23,7 @@ export function isFinality(value: unknown): value is Finality {
   return Number.isInteger(value) && value >= MIN_CONFIRMATIONS && value <= MAX_CONFIRMATIONS;
 }
 
-/** As it is stored and as it is part of an event's id. */
+/** The text that is stored, and that is part of an event's id. */
 export function finalityText(finality: Finality): string {
   return String(finality);
 }
@@ -33,7 +33,7 @@ export function finalityOf(text: string): Finality {
   return text === 'seen' || text === 'safe' || text === 'final' ? text : Number(text);
 }
 
-/** How far a network has come. `safe` and `final` are null before the network has said them. */
+/** How far a network has come. `safe` and `final` are null until the network has reported them. */
 export type Levels = { readonly head: number; readonly safe: number | null; readonly final: number | null };
 
 /** The newest block whose facts have this finality, or null. */

@@ -2,26 +2,32 @@ import { MAX_NETWORK_ID } from '../networks.ts';
 import { parseNodeUrl } from './node-url.ts';
 import { isMadeUp, isPractice, PRACTICE, PRACTICE_NETWORK, PRACTICE_NODE, PRACTICE_TEST_NETWORKS } from './practice.ts';
 
-/** The nodes of one network, in the order in which they are preferred. Their URLs may hold keys: nothing shows them. */
+/**
+ * The nodes of one network, in the order in which they are preferred. Their URLs may contain keys, so Paybell never
+ * shows them.
+ */
 export type NetworkNodes = { readonly networkId: number; readonly urls: readonly string[] };
 
-/** The depth that an operator calls final on a network that does not say what is final. */
+/** The depth that the operator calls final, on a network that does not report a final block. */
 export type FinalityDepth = { readonly networkId: number; readonly depth: number };
 
-/** The nodes that must agree on what is final, if the operator fixes their number. */
+/** The number of nodes that must agree on the final block, if the operator fixes it. */
 export type Quorum = { readonly networkId: number; readonly nodes: number };
 
 const MAX_NODES = 100;
 const MAX_FINALITY_DEPTH = 100_000;
 
-/** The nodes of a setting such as `8453=https://a,8453=https://b`, or what is wrong with it. An error never shows a URL. */
+/**
+ * The nodes of a setting such as `8453=https://a,8453=https://b`, or a message about the mistake in it. A message never
+ * shows a URL.
+ */
 export function parseNodes(setting: string): readonly NetworkNodes[] | string {
   const entries = setting.split(',').map((entry) => entry.trim());
   const practice = entries.flatMap((entry) => practiceNetworkOf(entry) ?? []);
   if (practice.length > 0) {
     const madeUp = new Set(practice);
     if (madeUp.size === entries.length) return practice.map((networkId) => ({ networkId, urls: [PRACTICE_NODE] }));
-    return `must be ${PRACTICE} alone: payments that are made up must not mix with real ones`;
+    return `must be ${PRACTICE} alone, because practice payments must not mix with real payments`;
   }
   if (entries.length > MAX_NODES) return `must have at most ${MAX_NODES} nodes`;
   const nodes = new Map<number, string[]>();
@@ -36,9 +42,10 @@ export function parseNodes(setting: string): readonly NetworkNodes[] | string {
     const text = entry.slice(entry.indexOf('=') + 1);
     const target = parseNodeUrl(text);
     if (target === null && text.includes('#')) {
-      return `must have a header such as #Api-Key=value after a URL: that of ${place}, for network ${networkId}, is none`;
+      return `must have a header such as #Api-Key=value after a URL: the header in ${place}, for network ${networkId}, is not valid`;
     }
-    if (target === null) return `must have http or https URLs: that of ${place}, for network ${networkId}, is none`;
+    if (target === null)
+      return `must have http or https URLs: the URL in ${place}, for network ${networkId}, is not valid`;
     const url = target.header === null ? target.url.href : new URL(text).href;
     const urls = nodes.get(networkId) ?? [];
     if (urls.includes(url)) return `must have each node once: ${place} repeats one of network ${networkId}`;
@@ -47,18 +54,18 @@ export function parseNodes(setting: string): readonly NetworkNodes[] | string {
   return [...nodes].map(([id, urls]) => ({ networkId: id, urls }));
 }
 
-/** The network that an entry makes up: the practice network, or a test network such as `3448148188=practice`. */
+/** The network that an entry simulates: the practice network, or a test network such as `3448148188=practice`. */
 function practiceNetworkOf(entry: string): number | null {
   if (entry === PRACTICE) return PRACTICE_NETWORK;
   return PRACTICE_TEST_NETWORKS.find((networkId) => entry === `${networkId}=${PRACTICE}`) ?? null;
 }
 
-/** The depths of a setting such as `61=50000,42220=20`, or what is wrong with it. */
+/** The depths of a setting such as `61=50000,42220=20`, or a message about the mistake in it. */
 export function parseDepths(text: string): readonly FinalityDepth[] | string {
   return depthsIn(text, { least: 1, sample: '61=50000' });
 }
 
-/** The least depths of a setting such as `1=32,43114=0`, or what is wrong with it. */
+/** The least depths of a setting such as `1=32,43114=0`, or a message about the mistake in it. */
 export function parseLeastDepths(text: string): readonly FinalityDepth[] | string {
   return depthsIn(text, { least: 0, sample: '1=32' });
 }
@@ -69,7 +76,7 @@ function depthsIn(text: string, { least, sample }: { least: number; sample: stri
   return typeof values === 'string' ? values : [...values].map(([networkId, depth]) => ({ networkId, depth }));
 }
 
-/** The quorums of a setting such as `8453=2`, or what is wrong with it. */
+/** The quorums of a setting such as `8453=2`, or a message about the mistake in it. */
 export function parseQuorums(text: string): readonly Quorum[] | string {
   const rule = `a network id, = and a number of nodes from 1 to ${MAX_NODES}`;
   const values = numbersIn(text, '8453=2', rule, (digits) => numberFrom(digits, 1, MAX_NODES));
@@ -82,7 +89,7 @@ export type PollPace = { readonly networkId: number; readonly pollMs: number };
 const MIN_POLL_MS = 250;
 const MAX_POLL_MS = 60_000;
 
-/** The paces of a setting such as `900=4s,42161=500ms`, or what is wrong with it. */
+/** The paces of a setting such as `900=4s,42161=500ms`, or a message about the mistake in it. */
 export function parsePolls(text: string): readonly PollPace[] | string {
   const rule = `a network id, = and a time from ${MIN_POLL_MS}ms to ${MAX_POLL_MS / 1000}s`;
   const values = numbersIn(text, '900=4s', rule, (written) => {
@@ -104,7 +111,7 @@ function numberFrom(digits: string, least: number, most: number): number | null 
   return number >= least && number <= most ? number : null;
 }
 
-/** A value for each network of a list, or what is wrong with the list. */
+/** A value for each network of a list, or a message about the mistake in the list. */
 function numbersIn(
   text: string,
   sample: string,
@@ -125,7 +132,7 @@ function numbersIn(
   return values;
 }
 
-/** As the log shows nodes: `8453 (2 nodes), 1 (1 node)`. */
+/** The form in which the log shows nodes: `8453 (2 nodes), 1 (1 node)`. */
 export function describeNodes(networks: readonly NetworkNodes[]): string {
   return networks
     .map(({ networkId, urls }) =>

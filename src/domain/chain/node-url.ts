@@ -1,6 +1,6 @@
 /**
- * The URL of a node in a setting. Its fragment may be a header that every request carries, as in
- * `https://node.example.com#Api-Key=secret`: some providers take their key in a header only.
+ * The URL of a node in a setting. Its fragment may be a header for every request, as in
+ * `https://node.example.com#Api-Key=secret`, because some providers accept their key only in a header.
  */
 
 export type NodeTarget = {
@@ -15,7 +15,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ]);
 
-/** Null for a text that is not a URL of a node. Nothing shows the text, because it may hold a key. */
+/** Null for a text that is not a URL of a node. Paybell never shows the text, because it may contain a key. */
 export function parseNodeUrl(text: string): NodeTarget | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;

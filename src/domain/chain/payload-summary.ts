@@ -13,7 +13,7 @@ export type PayloadSummary = {
   payer: string | null;
 };
 
-/** Null if the body says nothing of a payment, or is too long. */
+/** Null if the body does not describe a payment, or is too long. */
 export function summaryOf(body: string | null, networkId: number): PayloadSummary | null {
   const payload = body === null || body.length > MAX_SUMMARY_BYTES ? null : parseObject(body);
   if (payload === null) return null;
@@ -48,7 +48,7 @@ function parseObject(body: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Numbers are left out, because JavaScript rounds them. */
+/** Null for numbers, because JavaScript rounds them. */
 function textIn(payload: Readonly<Record<string, unknown>>, name: string): string | null {
   const value = payload[name];
   return typeof value === 'string' && value !== '' && value.length <= MAX_CHARACTERS ? value : null;

@@ -3,7 +3,7 @@ import { type Decimal, isPlainDecimal, parseDecimal } from '../payload-filter/de
 import { isStoredAddress, storedAddress, storedTransactionId } from './families/families.ts';
 import { factIdOfPayment } from './payments.ts';
 
-/** The meaning of a search for payments. The form of the text decides alone, so that a search never guesses. */
+/** The meaning of a search for payments. Only the form of the text decides, so that a search never guesses. */
 export type PaymentSearch =
   | { readonly by: 'transaction'; readonly hash: string }
   | { readonly by: 'address'; readonly address: string }

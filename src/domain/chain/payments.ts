@@ -48,7 +48,7 @@ export function paymentColumns(kind: string, fields: Readonly<Record<string, unk
   };
 }
 
-/** JSON rounds numbers with a fraction, so that only text and whole numbers are exact. */
+/** Only texts and whole numbers are exact, because JSON rounds numbers with a fraction. */
 function decimalOf(value: unknown): Decimal | null {
   if (Number.isSafeInteger(value)) return parseDecimal(String(value));
   return typeof value === 'string' && value.length <= MAX_PARTY_LENGTH && !EXPONENT.test(value)
@@ -57,7 +57,7 @@ function decimalOf(value: unknown): Decimal | null {
 }
 
 const MAX_PARTY_LENGTH = 256;
-/** Only a number of JSON has it. */
+/** Only JSON numbers have an exponent. */
 const EXPONENT = /e/i;
 const UNUSABLE = /[\p{Cc}\ufffd]/u;
 
@@ -86,7 +86,7 @@ export function amountKey({ sign, exponent, digits }: Decimal): string | null {
   return `${whole.length < 10 ? '0' : ''}${whole.length}${whole}${point}`;
 }
 
-/** The decimal that an `amountKey` was made of. */
+/** The decimal of an `amountKey`. */
 export function amountOfKey(key: string): string {
   return key.slice(2);
 }

@@ -27,9 +27,9 @@ export type SourceDefinition = {
   readonly abi: string | null;
   /** `Transfer` or an event kind. Null if the preset knows it. */
   readonly event: string | null;
-  /** By the names of the event's parameters, the values that a log may have. */
+  /** The values that a log may have, by the names of the event's parameters. */
   readonly where: Readonly<Record<string, readonly WhereValue[]>>;
-  /** By the names of payload fields, beyond those that the preset fills. */
+  /** The sources of payload fields, by their names. The preset fills its own fields. */
   readonly fields: Readonly<Record<string, FieldSource>>;
   readonly fromBlock: number | 'latest';
   readonly deliverHistory: boolean;
@@ -46,7 +46,7 @@ export const MAX_WHERE_LENGTH = 1_024;
 export const MAX_FIELDS = 50;
 export const MAX_CONSTANT_LENGTH = 256;
 
-/** A log never proves these: nothing is on the network yet, or nothing has happened there. */
+/** Kinds that no log can prove, because nothing has happened on the network. */
 export const NEVER_IN_LOGS: readonly string[] = ['TransferCreated', 'LatePayment', 'EventRetracted'];
 
 /** Fields of a payload that Paybell fills itself. */
@@ -57,7 +57,7 @@ export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['finality', 'confirmations', 'revision', 'retracts', 'reason', 'omittedFields'],
 ]);
 
-/** Equal for definitions that ask for the same, however the request was written. */
+/** Equal for equal definitions, however the request was written. */
 export function definitionHash(definition: SourceDefinition): string {
   const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory } = definition;
   const { minAmount, addressBook } = definition;

@@ -2,8 +2,8 @@ import { NATIVE_TOKEN } from './coin.ts';
 import { PRACTICE_NETWORK, PRACTICE_TOKEN } from './practice.ts';
 
 /**
- * Tokens as people see them. A token is its address: anyone can deploy a token with any symbol, so that a symbol decides
- * nothing. Only the symbols of the tokens listed here are verified.
+ * Tokens as people see them. The address identifies a token. Anyone can deploy a token with any symbol, so a symbol
+ * decides nothing. Only the symbols of the tokens listed here are verified.
  */
 
 /** The statements of a token about itself; null for a part that it does not state. */
@@ -61,7 +61,7 @@ export function listedSymbol(networkId: number, address: string): string | null 
   return SYMBOLS.get(keyOf(networkId, address.startsWith('0x') ? address.toLowerCase() : address)) ?? null;
 }
 
-/** The symbols of listed tokens of which one is meant to be worth one US dollar. */
+/** The symbols of listed tokens whose unit is meant to be worth one US dollar. */
 const DOLLARS: ReadonlySet<string> = new Set(['practice USDC', 'USDC', 'USDT', 'DAI']);
 
 /** Whether a token, by its address as it is stored or shown, is a listed stablecoin of the dollar. */
@@ -80,7 +80,7 @@ const MAX_SYMBOL_CHARACTERS = 32;
 /** Control characters, characters that reverse or hide text, and line ends. */
 const UNSAFE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** A symbol that a page can show without being deceived by it. Null if nothing is left. */
+/** A symbol without characters that could deceive a reader. Null if nothing is left. */
 export function cleanSymbol(stated: string): string | null {
   const cleaned = stated.replace(UNSAFE, '').replace(/\s+/g, ' ').trim();
   return cleaned === '' ? null : [...cleaned].slice(0, MAX_SYMBOL_CHARACTERS).join('').trimEnd();

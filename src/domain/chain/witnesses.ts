@@ -1,6 +1,6 @@
 /**
- * The rules by which several nodes decide what is final. A node is a witness: its claim counts once, and a quorum of claims
- * decides. Nothing here asks a node or knows a clock.
+ * The rules by which several nodes decide what is final. A node is a witness: its claim counts once, and a quorum of
+ * claims decides. This file asks no node and reads no clock.
  */
 
 /**
@@ -25,7 +25,10 @@ export function leastDepthOf(networkId: number): number {
   return LEAST_DEPTHS.get(networkId) ?? UNKNOWN_NETWORK_DEPTH;
 }
 
-/** The block of a claim. Null if the node made none, or made one that is nearer to its own head than the network allows. */
+/**
+ * The block of a claim. Null if the node made no claim, or if the claim is nearer to the node's head than the network
+ * allows.
+ */
 export function credibleClaim(claimed: number | null, head: number, leastDepth: number): number | null {
   return claimed !== null && head - claimed >= leastDepth ? claimed : null;
 }
@@ -45,8 +48,8 @@ export function agreedBlock(claims: readonly (number | null)[], quorum: number):
 }
 
 /**
- * The least depth at which two nodes agreed, or at which a lone node first called a block final. It caps the claims of a node
- * that speaks alone. `next` is the depth that a lone node has claimed in every hour since `sinceMs`. It replaces `least`
+ * The least depth at which two nodes agreed, or at which a lone node first called a block final. It caps the claims of
+ * a lone node. `next` is the depth that a lone node has claimed in every hour since `sinceMs`. It replaces `least`
  * after a day: a network that became faster does not wait for ever, and a node that lies for an hour gains nothing.
  */
 export type LearnedDepth = {
@@ -57,16 +60,16 @@ export type LearnedDepth = {
 
 const LONE_NODE_MS = 24 * 3_600_000;
 
-/** After two nodes agreed on a block at this depth. */
+/** Returns the learned depth after two nodes have agreed on a block at `depth`. */
 export function learnTogether({ least }: LearnedDepth, depth: number): LearnedDepth {
   return { least: Math.min(least ?? depth, depth), next: null, sinceMs: null };
 }
 
-/** After an hour in which one node alone spoke, and in which this was the least depth that it claimed. */
+/** Returns the learned depth after an hour with claims from only one node. `depth` is its least claim in that hour. */
 export function learnAlone({ least, next, sinceMs }: LearnedDepth, depth: number, nowMs: number): LearnedDepth {
   if (least === null || depth >= least) return { least: least ?? depth, next: null, sinceMs: null };
   const claimed = Math.max(next ?? depth, depth);
-  // A clock that was set back begins the day again.
+  // If the clock was set back, the day begins again.
   const since = sinceMs === null || sinceMs > nowMs ? nowMs : sinceMs;
   if (nowMs - since < LONE_NODE_MS) return { least, next: claimed, sinceMs: since };
   return { least: claimed, next: null, sinceMs: null };
@@ -77,7 +80,7 @@ export function capAlone(claim: number, head: number, { least }: LearnedDepth): 
   return least === null ? claim : Math.min(claim, Math.max(0, head - least));
 }
 
-/** The votes of nodes on one log, in the block in which it stands. Each list has the ids of nodes. */
+/** The votes of nodes on one log in its block. Each list has the ids of nodes. */
 export type Votes = { readonly yes: readonly string[]; readonly no: readonly string[] };
 
 export const NO_VOTES: Votes = { yes: [], no: [] };

@@ -5,7 +5,10 @@ export const MAX_PRIVATE_KEY_LENGTH = 16_384;
 export const MAX_CHAIN_LENGTH = 10;
 const MAX_SUBJECT_LENGTH = 500;
 
-/** As a client gives it: a chain of PEM certificates, the own one first, and the private key of that one. */
+/**
+ * The input of a client: a chain of PEM certificates that begins with its own, and the private key of its own
+ * certificate.
+ */
 export type GivenCertificate = { readonly certificate: string; readonly privateKey: string };
 
 /** The public facts of a certificate. */
@@ -70,7 +73,7 @@ function readChain(text: string): Chain | string {
   for (const next of others) {
     const last = chain?.at(-1);
     if (next === null || last === undefined) break;
-    if (!last.checkIssued(next)) return 'must have each certificate before the one that issued it, the own one first';
+    if (!last.checkIssued(next)) return 'must have each certificate before its issuer, and your own certificate first';
     chain?.push(next);
   }
   if (chain?.length !== blocks.length) return 'has a certificate that is damaged or of an unknown kind';
@@ -104,7 +107,7 @@ function readKey(text: string): KeyObject | string {
   }
 }
 
-/** On one line, without characters that a terminal would obey or that cannot be stored. */
+/** The subject on one line, without characters that control a terminal or cannot be stored. */
 function shownSubject({ subject }: X509Certificate): string {
   const line = subject
     .split('\n')

@@ -11,7 +11,9 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
 /** Visible ASCII, with spaces and tabs between. */
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Sent by Paybell, or decided by the connection: a second one would break the request or be misread. */
+/**
+ * Names that Paybell or the connection sets. A second header of the same name would break the request or be misread.
+ */
 const RESERVED_PREFIX = /^(?:webhook|paybell|content|proxy|sec)-/;
 const RESERVED_NAMES = new Set(
   'accept accept-encoding connection date expect host keep-alive te trailer transfer-encoding upgrade user-agent'.split(
@@ -19,7 +21,10 @@ const RESERVED_NAMES = new Set(
   ),
 );
 
-/** Equal for names that a receiver may read as one header. CGI, WSGI and many proxies turn both `-` and `_` into `_`. */
+/**
+ * The same text for names that a receiver may read as one header. CGI, WSGI and many proxies turn both `-` and `_` into
+ * `_`.
+ */
 export function headerKey(name: string): string {
   return name.toLowerCase().replaceAll('_', '-');
 }

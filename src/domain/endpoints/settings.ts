@@ -4,9 +4,9 @@
 export const ORDERINGS = ['none', 'agreement'] as const;
 export type Ordering = (typeof ORDERINGS)[number];
 
-/** If several apply, the last one in this list is the state. */
+/** If several states apply, the last of them in this list counts. */
 export const ENDPOINT_STATES = ['active', 'failing', 'suspended', 'paused'] as const;
 export type EndpointState = (typeof ENDPOINT_STATES)[number];
 
-/** Whose secrets sign the requests. */
+/** `entity`: the entity's secrets sign the requests. `own`: the endpoint's own secrets do. */
 export const SECRET_SOURCES = ['entity', 'own'] as const;

@@ -1,4 +1,4 @@
-/** Headers of requests and responses as they are kept and shown: what may be a credential is masked. */
+/** Headers of requests and responses, as they are stored and shown. Values that may be credentials are masked. */
 
 export type ShownHeader = { readonly name: string; readonly value: string };
 
@@ -8,7 +8,7 @@ export const MAX_RESPONSE_HEADERS_BYTES = 1_024;
 
 const SENSITIVE = /cookie|authori[sz]|authenticat|token|secret|password|credential|session|signature|api-?key/i;
 
-/** A line for each header, until the next one would not fit. Null for a response without any. */
+/** One line for each header, as many as fit. Null for a response without headers. */
 export function storedHeaders(lines: readonly string[]): string | null {
   let stored = '';
   for (const line of lines) {
@@ -44,7 +44,10 @@ export type RequestFacts = {
   readonly bodySignatureHeader: string | undefined;
 };
 
-/** The headers of one attempt, in the order in which they were sent. They are not stored, because all of them follow from the rest. */
+/**
+ * The headers of one attempt, in the order in which they were sent. They are not stored, because they can be derived
+ * from the other data.
+ */
 export function requestHeadersOf(facts: RequestFacts): ShownHeader[] {
   const { endpointId, sequence, bodySignatureHeader } = facts;
   const headers: Record<string, string> = {

@@ -21,7 +21,7 @@ export function isPermission(name: string): name is Permission {
   return names.includes(name);
 }
 
-/** In the place of a key's id: ADMIN_KEY, and the beginning for those of ADMIN_KEYS. */
+/** The id of ADMIN_KEY, and the beginning of the ids of ADMIN_KEYS. */
 export const OPERATOR = 'operator';
 
 /** The name of ADMIN_KEY is empty. */
@@ -40,7 +40,7 @@ const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** 30 base62 characters have 178 random bits. That cannot be guessed, so the store needs no more than a SHA-256. */
+/** 30 base62 characters have 178 random bits. They cannot be guessed, so the database stores only a plain SHA-256. */
 export function makeApiKey(randomBytes: (count: number) => Uint8Array, prefix = KEY_PREFIX): string {
   let body = '';
   while (body.length < BODY_LENGTH) {
@@ -52,7 +52,7 @@ export function makeApiKey(randomBytes: (count: number) => Uint8Array, prefix = 
   return prefix + body + checksum(body);
 }
 
-/** Recognises a mistyped key without a query; secret scanners can do the same. */
+/** Recognises a mistyped key without a query. Secret scanners can use the same check. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!SHAPE.test(key)) return false;
   const bodyEnd = KEY_PREFIX.length + BODY_LENGTH;
@@ -78,7 +78,10 @@ function checksum(body: string): string {
   return text;
 }
 
-/** The inverse of `checksum`, for every request: reading a number takes a tenth of the time of writing a text. */
+/**
+ * The inverse of `checksum`. Every request uses it, because reading a number takes a tenth of the time of writing a
+ * text.
+ */
 function readNumber(key: string, start: number): number {
   let value = 0;
   for (let i = start; i < key.length; i++) value = value * 62 + (VALUES[key.charCodeAt(i)] ?? 0);

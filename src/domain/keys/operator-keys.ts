@@ -46,7 +46,7 @@ export const isOperatorName = (name: string) => NAME.test(name);
 
 /**
  * Reads `name:sha256`, `name:sha256:scope+scope` and `name:sha256:scope+scope:2027-01-31`, where `all` stands for every
- * scope. Returns what is wrong with a text, without repeating a part that may be a key.
+ * scope. Returns a message if the text has a mistake. The message never repeats a part that may be a key.
  */
 export function parseOperatorKeys(text: string): OperatorKey[] | string {
   const keys: OperatorKey[] = [];
@@ -54,15 +54,15 @@ export function parseOperatorKeys(text: string): OperatorKey[] | string {
     const key = parseEntry(entry.trim());
     if (typeof key === 'string')
       return `must have ${key} in entry ${index + 1}; "paybell keys operator" prints an entry`;
-    if (keys.some(({ name }) => name === key.name)) return `must have each name once; ${key.name} is there twice`;
+    if (keys.some(({ name }) => name === key.name)) return `must have each name once; ${key.name} appears twice`;
     if (keys.some(({ hash }) => hash === key.hash))
-      return `must have each key once; that of ${key.name} is there twice`;
+      return `must have each key once; the key of ${key.name} appears twice`;
     keys.push(key);
   }
   return keys.length <= MAX_OPERATOR_KEYS ? keys : `must have at most ${MAX_OPERATOR_KEYS} entries`;
 }
 
-/** Returns what is missing as a text. */
+/** Returns a text that names the missing part. */
 function parseEntry(entry: string): OperatorKey | string {
   // A scope contains a colon, so that only the first two and a date at the end are cut off.
   const [, name = '', hash = '', , rest] = /^([^:]*):([^:]*)(:(.*))?$/.exec(entry) ?? [];

@@ -12,12 +12,14 @@ export type Decimal = {
 
 const ZERO: Decimal = { sign: 0, exponent: 0, digits: '' };
 
-/** With the exponent that a JSON number may have. */
+/** Includes the exponent that a JSON number may have. */
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 /** `12.50`: digits with an optional sign and point, as people and payment systems write amounts. */
 const PLAIN_DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
-/** Far beyond the number of digits in any payload, so that values with larger exponents still compare right. */
+/**
+ * Limit far above the number of digits in any payload, so that values with larger exponents still compare correctly.
+ */
 const MAX_EXPONENT = 1_000_000_000;
 
 export function isPlainDecimal(text: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * The fields at the top of a JSON object, each as the text of its value. `JSON.parse` would round numbers, and build all of
- * a payload for the few fields that a filter names. The text is known to be valid JSON.
+ * The fields at the top of a JSON object, each as the text of its value. `JSON.parse` would round numbers, and would
+ * build the whole payload for the few fields that a filter names. The caller has checked that the text is valid JSON.
  */
 export function readPayloadFields(body: string): Map<string, string> {
   const fields = new Map<string, string>();
@@ -12,7 +12,7 @@ export function readPayloadFields(body: string): Map<string, string> {
     const end = endOfValue(body, start);
     // If a field is given twice, the last one counts, as with `JSON.parse`.
     fields.set(written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1), body.slice(start, end));
-    // Past the comma; at the end of the object, past its bracket.
+    // Skips the comma, or the bracket at the end of the object.
     position = skipSpace(body, skipSpace(body, end) + 1);
   }
   return fields;
@@ -47,7 +47,7 @@ function endOfBrackets(text: string, start: number): number {
   return text.length;
 }
 
-/** Past the closing quote. */
+/** The position after the closing quote. */
 function endOfString(text: string, start: number): number {
   for (let position = start + 1; position < text.length; position++) {
     const character = text.charCodeAt(position);

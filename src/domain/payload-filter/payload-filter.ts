@@ -2,8 +2,8 @@ import { compareDecimals, type Decimal, decimalKey, isPlainDecimal, parseDecimal
 import { readPayloadFields } from './payload-fields.ts';
 
 /**
- * Which events a webhook wants, by the fields at the top of their payloads: one of several values, or a range of decimals.
- * An event matches when every named field does; a field that is missing matches nothing.
+ * Which events a webhook wants, by the fields at the top of their payloads: one of several values, or a range of
+ * decimals. An event matches if every named field matches. A missing field matches nothing.
  */
 export type PayloadFilter = Record<string, FilterValue[] | DecimalRange>;
 export type FilterValue = string | number | boolean;
@@ -18,7 +18,7 @@ const FIELD_NAME = /^[A-Za-z_$][A-Za-z0-9_$.:-]{0,63}$/;
 
 export type FilterError = { readonly path: readonly (string | number)[]; readonly message: string };
 
-/** Everything that is wrong with a filter. The value is any object that JSON can hold. */
+/** All mistakes in a filter. The value is any object that JSON can hold. */
 export function filterErrors(filter: Readonly<Record<string, unknown>>): FilterError[] {
   const fields = Object.entries(filter);
   if (fields.length === 0) return [{ path: [], message: 'must name at least one field; null means no filter' }];
@@ -94,7 +94,7 @@ function rangeKey(end: string | undefined): string | null {
   return decimal === null ? null : decimalKey(decimal);
 }
 
-/** A filter that is ready to be asked about many events. */
+/** A filter, compiled for comparisons with many events. */
 export type CompiledFilter = readonly { readonly name: string; readonly accepts: (value: FieldValue) => boolean }[];
 
 export function compileFilter(filter: PayloadFilter): CompiledFilter {
@@ -175,7 +175,7 @@ function decimalOf(end: string | undefined): Decimal | null {
   return end === undefined ? null : parseDecimal(end);
 }
 
-/** Hexadecimal, as addresses and hashes of EVM chains are written: upper case in it is only a checksum. */
+/** Hexadecimal, as in addresses and hashes of EVM chains, where capital letters are only a checksum. */
 const HEX = /^0x[0-9a-f]+$/i;
 
 function valueKey(value: FilterValue): string {

@@ -2,13 +2,13 @@ import { DecimalSum } from './decimal-sum.ts';
 
 /**
  * Compares the records of one day: Paybell's deliveries, and a receiver's own list. Both write an event as one line, so
- * that equal books have equal digests.
+ * that equal records have equal digests.
  */
 
 export type BookEntry = {
   readonly eventId: string;
   readonly event: string;
-  /** The address of the token, or the currency where there is none. */
+  /** The address of the token, or the currency if there is no token. */
   readonly token?: string | null | undefined;
   /** A plain decimal such as `25.00`. */
   readonly amount?: string | null | undefined;
@@ -26,7 +26,7 @@ export type BookEntry = {
 export const EVENT_PROGRESS = ['acknowledged', 'sent', 'waiting', 'failed', 'nothing'] as const;
 export type EventProgress = (typeof EVENT_PROGRESS)[number];
 
-/** Addresses are the same in capital and small letters, and so are `25`, `25.0` and `25.00`. */
+/** Equal for an address in capital and small letters, and for `25`, `25.0` and `25.00`. */
 export function bookLine({ eventId, event, token, amount }: BookEntry): string {
   return `${[eventId, event, canonicalToken(token) ?? '', canonicalAmount(amount) ?? ''].join('\t')}\n`;
 }
@@ -49,7 +49,7 @@ export function canonicalAmount(amount: unknown): string | null {
   return sum.toString();
 }
 
-/** The order of the lines in a book: by their bytes, in every language the same. */
+/** The order of the lines: by their bytes, which is the same in every programming language. */
 export function compareLines(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -57,9 +57,9 @@ export function compareLines(a: string, b: string): number {
 export type Difference = {
   readonly eventId: string;
   /**
-   * `missing`: Paybell has it and you do not. `unknown`: you have it and Paybell does not, on this day. `different`: both have
-   * it with another kind, token or amount. `unacknowledged`: both have it, and Paybell does not know. `twice`: you have it
-   * more than once.
+   * `missing`: only Paybell has the event. `unknown`: only you have the event on this day. `different`: both have the
+   * event, with another kind, token or amount. `unacknowledged`: both have the event, but Paybell has no
+   * acknowledgement. `twice`: you have the event more than once.
    */
   readonly difference: 'missing' | 'unknown' | 'different' | 'unacknowledged' | 'twice';
   readonly paybell: (BookEntry & { readonly progress: EventProgress }) | null;
@@ -69,8 +69,8 @@ export type Difference = {
 type PaybellEntry = BookEntry & { readonly progress: EventProgress };
 
 /**
- * Names every event in which the records differ. An event that has nothing to deliver, or still waits, need not be in
- * yours.
+ * Returns every event in which the records differ. An event that has nothing to deliver, or still waits, may be absent
+ * from your records.
  */
 export function compareBooks(paybell: Iterable<PaybellEntry>, yours: Iterable<BookEntry>): Difference[] {
   const differences: Difference[] = [];

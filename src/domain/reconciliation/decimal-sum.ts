@@ -12,7 +12,7 @@ export class DecimalSum {
     this.#units += BigInt(whole + fraction.padEnd(this.#decimals, '0'));
   }
 
-  /** Without zeros at the end. */
+  /** The sum as text, without zeros at the end. */
   toString(): string {
     const sign = this.#units < 0n ? '-' : '';
     const digits = (this.#units < 0n ? -this.#units : this.#units).toString().padStart(this.#decimals + 1, '0');

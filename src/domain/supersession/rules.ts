@@ -2,16 +2,16 @@ import type { InvoiceState } from '../chain/invoices/invoice-state.ts';
 
 /**
  * Supersession: a later event can make a waiting event unnecessary, which is then not sent. A reminder that reaches the
- * payer after the payment is worse than none. The rules are this table, and nothing else knows the kinds.
+ * payer after the payment is worse than no reminder. All rules are in this table.
  */
 
 type Rule = {
-  /** Superseded once one of the others exists. */
+  /** The kind that is superseded once an event of a kind in `by` exists. */
   readonly superseded: string;
   readonly by: readonly string[];
-  /** The field of the payload that both have to share. */
+  /** The field of the payload that must be equal in both events. */
   readonly subject: keyof Subjects;
-  /** Whether it is also superseded on arrival, if the others came first. */
+  /** Whether the event is also superseded on arrival, if the other event came first. */
   readonly onArrival: boolean;
 };
 
@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
     subject: 'transferId',
     onArrival: true,
   },
-  // A cancellation that is scheduled after one has gone through is another one.
+  // A cancellation that is scheduled after the agreement was cancelled is a new cancellation.
   { superseded: 'ScheduledAgreementCancel', by: ['AgreementCancelled'], subject: 'agreementId', onArrival: false },
 ];
 
@@ -33,7 +33,7 @@ export const MAX_SUBJECT_LENGTH = 128;
 
 /**
  * Null unless the field has a text of 1 to 128 characters without NUL. PostgreSQL cannot store a NUL, and no list can
- * ask for it.
+ * filter by it.
  */
 export function readSubject(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_SUBJECT_LENGTH) return null;
@@ -50,10 +50,11 @@ export type Role = {
 };
 
 /**
- * Null for an event that no rule is about. No kind has a part in two rules.
+ * Null for an event without a rule. No kind is in two rules.
  *
- * A payment of an invoice ends a waiting `LatePayment` only if the invoice is paid with it. The `LatePayment` of an invoice is
- * not superseded on arrival: Paybell makes it after the payments of its transfer, and they were too little or are retracted.
+ * A payment of an invoice ends a waiting `LatePayment` only if the invoice is paid with it. The `LatePayment` of an
+ * invoice is not superseded on arrival: Paybell creates that event after payments of the transfer that were too low or
+ * were retracted.
  */
 export function roleOf(event: string, subjects: Subjects, invoiceState: InvoiceState | null = null): Role | null {
   for (const { superseded, by, subject: field, onArrival } of RULES) {
@@ -66,12 +67,12 @@ export function roleOf(event: string, subjects: Subjects, invoiceState: InvoiceS
   return null;
 }
 
-/** An event without an invoice says that its transfer was paid. */
+/** An event without an invoice means that its transfer was paid. */
 function isPaid(state: InvoiceState | null): boolean {
   return state === null || state === 'paid' || state === 'overpaid';
 }
 
-/** The kinds whose payloads have to be read when their events are removed. */
+/** Retention must read the payloads of these kinds when it removes their events. */
 export const KINDS_WITH_ROLE: readonly string[] = RULES.flatMap(({ superseded, by }) => [superseded, ...by]);
 
 export function hasRole(event: string): boolean {

@@ -42,8 +42,8 @@ describe("operators' keys", () => {
     [`ci:${HASH}:2027-01-31`, 'scopes'],
     [`ci:${HASH}:all:2027-13-31`, 'a date'],
     [`ci:${HASH}:all:31.1.2027`, 'scopes'],
-    [`ci:${HASH},ci:${OTHER}`, 'ci is there twice'],
-    [`ci:${HASH},cd:${HASH}`, 'cd is there twice'],
+    [`ci:${HASH},ci:${OTHER}`, 'ci appears twice'],
+    [`ci:${HASH},cd:${HASH}`, 'cd appears twice'],
   ])('as %p are refused with what is missing', (text, missing) => {
     const answer = String(parseOperatorKeys(text));
     expect(answer).toStartWith('must have ');

@@ -3,7 +3,9 @@ import { type FamilyRules, type Parsed, sameText } from './family-rules.ts';
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const TRANSACTION = /^0x[0-9a-f]{64}$/i;
 
-/** The checksum in capital letters is checked where a source or an address is created, because it takes a hash. */
+/**
+ * Does not check the checksum in capital letters, which needs a hash. The creation of a source or an address checks it.
+ */
 function parseAddress(text: string): Parsed {
   return ADDRESS.test(text) ? { value: text.toLowerCase() } : { error: 'must be an address: 0x and 40 hex digits' };
 }

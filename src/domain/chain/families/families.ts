@@ -31,7 +31,7 @@ export function isHexAddress(text: string): boolean {
   return HEX_ADDRESS.test(text);
 }
 
-/** The stored form of an address of any family, recognised by its form alone. Another text stays as it is. */
+/** The stored form of an address of any family. Any other text stays as it is. */
 export function storedAddress(text: string): string {
   return isHexAddress(text) ? text.toLowerCase() : (hexOfTronAddress(text) ?? text);
 }
@@ -43,7 +43,7 @@ export function isStoredAddress(text: string): boolean {
 
 const HASH = /^(?:0x)?([0-9a-f]{64})$/i;
 
-/** The stored form of the transaction id that a text is, recognised by its form alone; null for another text. */
+/** The stored form of a transaction id of any family; null for any other text. */
 export function storedTransactionId(text: string): string | null {
   const digits = HASH.exec(text)?.[1];
   if (digits !== undefined) return `0x${digits.toLowerCase()}`;

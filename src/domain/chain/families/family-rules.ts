@@ -14,11 +14,11 @@ export type FamilyId = 'evm' | 'tron' | 'solana';
 /** The stored form of a text, or an error that names the fix. */
 export type Parsed = { readonly value: string } | { readonly error: string };
 
-/** One kind of text on a network. Each value has one stored form, by which it is compared, and one form that people see. */
+/** One kind of text on a network. Each value has a stored form for comparisons, and a form that people see. */
 export type TextForm = {
   readonly parse: (text: string) => Parsed;
   readonly show: (stored: string) => string;
-  /** Whether a text is complete. Checksums are not compared, so that a page can ask while someone types. */
+  /** Whether a text is complete. Does not compare checksums, so that a page can check while someone types. */
   readonly hasForm: (text: string) => boolean;
 };
 

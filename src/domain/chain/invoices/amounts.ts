@@ -5,7 +5,7 @@ import { type Decimal, isPlainDecimal, parseDecimal } from '../../payload-filter
 /** The amounts of a token have 256 bits. */
 export const MAX_BASE = 2n ** 256n - 1n;
 
-/** An amount of the smallest unit as exact decimal text, without zeros at the end: 1500000 of 6 decimals is `1.5`. */
+/** An amount in the smallest unit as exact decimal text, without zeros at the end: 1500000 with 6 decimals is `1.5`. */
 export function formatAmount(base: bigint, decimals: number): string {
   if (decimals === 0) return base.toString();
   const digits = (base < 0n ? -base : base).toString().padStart(decimals + 1, '0');
@@ -14,7 +14,7 @@ export function formatAmount(base: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** The decimals that an amount has without zeros at its end. */
+/** The number of decimals of an amount, without zeros at its end. */
 export function decimalsOf({ digits, exponent }: Decimal): number {
   return Math.max(0, digits.length - exponent);
 }

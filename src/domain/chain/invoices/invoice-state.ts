@@ -2,7 +2,7 @@ import type { FactState } from '../facts.ts';
 import { type Finality, type Levels, reachedBlock } from '../finality.ts';
 
 /**
- * An invoice is a payment that is expected. Its state is a fold over its payments, and nothing stores it.
+ * An invoice is an expected payment. Its state is computed from its payments, and is not stored.
  *
  * | state       | meaning                                                                            |
  * |-------------|------------------------------------------------------------------------------------|
@@ -26,7 +26,7 @@ const SHARES = 10_000n;
 /** A payment below a thousandth of the invoice is dust: anyone can send one to any address. */
 const DUST_DIVISOR = 1_000n;
 
-/** The part of an invoice that its state follows from. Amounts are in the smallest unit. */
+/** The terms of an invoice that decide its state. Amounts are in the smallest unit. */
 export type InvoiceTerms = {
   readonly amount: bigint;
   /** In hundredths of a percent. */
@@ -38,11 +38,11 @@ export type InvoiceTerms = {
 /** Changes of an invoice other than payments. */
 export type InvoiceFate = {
   readonly isCancelled: boolean;
-  /** The tip at which the expiry had passed; null before. */
+  /** The first tip after the expiry; null before that. */
   readonly passedBlock: number | null;
 };
 
-/** A payment of an invoice with its present block. */
+/** A payment of an invoice, with its current block. */
 export type InvoicePayment = {
   readonly base: bigint;
   readonly state: FactState;
@@ -69,7 +69,7 @@ export function isDustFor({ amount }: Pick<InvoiceTerms, 'amount'>, base: bigint
   return base === 0n || base * DUST_DIVISOR < amount;
 }
 
-/** Whether a payment is part of the chain and has the finality where it now stands. */
+/** Whether a payment is part of the chain and has the finality in its current block. */
 export function hasReached(
   { state, isDisputed, blockNumber }: InvoicePayment,
   finality: Finality,
@@ -84,7 +84,7 @@ export function hasReached(
 
 /**
  * Whether a payment counts in the events of a finality. A payment that was published at the finality counts until it is
- * retracted, even while its block is gone. No other event than its retraction takes it out of the sum again.
+ * retracted, even while its block is gone. Only the event of its retraction takes it out of the sum again.
  */
 export function countsInEvents(
   payment: InvoicePayment,
@@ -152,7 +152,7 @@ function isAfterExpiry(
   return passedBlock !== null && blockNumber >= passedBlock;
 }
 
-/** Whether too little can have come in time. Decided once the blocks up to the expiry are read. */
+/** Whether the payments cannot reach the least amount. Call this after the blocks up to the expiry are read. */
 export function isUnpaid(terms: InvoiceTerms, payments: readonly InvoicePayment[]): boolean {
   const possible = payments.reduce((sum, payment) => (mayCount(payment) ? sum + payment.base : sum), 0n);
   return possible < paidRange(terms).least;
