@@ -59,9 +59,7 @@ export function isPermanent(problem: ApiProblem | null): boolean {
   return problem !== null && PERMANENT.includes(problem.code);
 }
 
-/**
- * The problem that a section of a page shows. Its page shows `said`, and that the server cannot be reached.
- */
+/** The problem that a section of a page must show itself. The page already shows `said`, and an unreachable server. */
 export function ownProblem(problem: ApiProblem | null, said: ApiProblem | null): ApiProblem | null {
   return problem?.code === 'unreachable' || problem?.code === said?.code ? null : problem;
 }

@@ -16,7 +16,7 @@ export const signOutReason = createObservable<string | null>(null);
 
 export const session = createObservable<Session | null>(restoreSession());
 
-/** Permissions that the API key lacks, so that what needs them can be disabled before anyone tries it. */
+/** Permissions that the API key lacks, so that the dashboard can disable the actions that need them. */
 export const missingPermissions = createObservable<ReadonlySet<string>>(new Set());
 
 /** Stores the permissions that the server has returned for the key. */
@@ -53,7 +53,8 @@ export function signOut(reason: string | null = null): void {
   session.set(null);
 }
 
-// Every tab shares a remembered session. Signing in or out in one does the same in the others, unless they have another session.
+// Every tab shares a remembered session. Signing in or out in one tab does the same in the other tabs, unless they have
+// another session.
 window.addEventListener('storage', (change) => {
   if (change.key !== STORAGE_KEY || sessionStorage.getItem(STORAGE_KEY) !== null) return;
   if (change.newValue === null) signOut();

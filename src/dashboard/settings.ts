@@ -6,5 +6,5 @@ function readMeta(name: string): string {
 export const PROCESSOR = readMeta('processor');
 export const API_PATH = `/api/v1/${PROCESSOR}`;
 export const VERSION = readMeta('version');
-/** Whether the server makes payments up instead of reading networks. */
+/** Whether the server simulates payments instead of reading networks. */
 export const IS_PRACTICE = readMeta('practice') === 'true';

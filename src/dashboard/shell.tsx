@@ -109,7 +109,7 @@ function Frame({ path, navigation, identity, children }: FrameProps) {
   );
 }
 
-/** Every view shows it, so that a practice payment is never mistaken for money. */
+/** Shown in every view, so that people never mistake a practice payment for money. */
 function PracticeNotice() {
   return (
     <p class="alert alert-practice small" role="note">

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiProblem, asProblem } from './api.ts';
 
-/** The state of one API request. While it reloads, `data` stays what was last received. */
+/** The state of one API request. While the request is repeated, `data` is the last response. */
 export type ResponseState<Data> = {
   readonly data: Data | null;
   readonly problem: ApiProblem | null;

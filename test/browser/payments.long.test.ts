@@ -160,7 +160,7 @@ describe('the list of payments', () => {
 
 describe('a payment', () => {
   const CASES = [
-    ['final', ['Yes', 'No', '2 of 2 webhooks'], 'Every webhook that wants it has it.'],
+    ['final', ['Yes', 'No', '2 of 2 webhooks'], 'Every webhook that wants this payment has it.'],
     ['seen', ['Yes', 'Yes, by a reorg', '1 of 2 webhooks'], '1 webhook waits'],
     ['retracted', ['No', 'It was undone', '1 webhook had it'], 'Paybell has retracted it'],
     ['unwanted', ['Yes', 'Yes, by a reorg', 'None'], 'No webhook wants this payment.'],
@@ -252,11 +252,11 @@ describe('a payment', () => {
     await savePicture(page, `payments poison ${look}`);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.goto(`/payments/pay_${zero.factId.slice(4)}`);
-    await page.getByText('Anyone can write that about any address').waitFor();
+    await page.getByText('Anyone can create such a transfer for any address').waitFor();
     expect(await answer(page, 'Was it paid?')).toBe('No');
     await savePicture(page, `payment zero ${look}`);
     await page.goto(`/payments/pay_${dust.factId.slice(4)}`);
-    await page.getByText('Below the least amount of its source. Paybell delivers nothing for it.').waitFor();
+    await page.getByText('Below the minimum amount of its source. Paybell delivers nothing for it.').waitFor();
     expect(await answer(page, 'Which webhooks have it?')).toBe('None');
     expect(await fits(page)).toBe(true);
     expect(tab.errors).toEqual([]);
@@ -270,7 +270,7 @@ describe('a payment', () => {
     await page.locator('.payment-sentence', { hasText: 'Seen' }).waitFor();
     await using base = await NetworkWriter.open(stage, 8453);
     await base.step(HEAD + 400, [], { final: HEAD + 300 });
-    await page.locator('.payment-sentence', { hasText: 'Every webhook that wants it has it.' }).waitFor();
+    await page.locator('.payment-sentence', { hasText: 'Every webhook that wants this payment has it.' }).waitFor();
     expect(await answer(page, 'Can it still be undone?')).toBe('No');
   });
 });

@@ -78,7 +78,7 @@ describe('API keys', () => {
     await page.getByRole('button', { name: /^Revoke / }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke API key' });
     await dialog.getByText('you will be signed out').waitFor();
-    await dialog.getByText('It is the last key that can create others.').waitFor();
+    await dialog.getByText('It is the last key that can create keys.').waitFor();
     expect((await stage.client.keys.list()).keys.map(({ dateRevoked }) => dateRevoked)).toEqual([null]);
     await savePicture(page, 'settings last key');
     await dialog.getByRole('button', { name: 'Revoke the last key' }).click();

@@ -12,7 +12,7 @@ export function Dialog({ title, onClose, wide = false, children }: DialogProps) 
   useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
-    // By default the browser would focus the close button.
+    // Focuses a field, because the browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     return () => {
       dialog.current?.close();

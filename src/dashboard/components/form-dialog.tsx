@@ -21,7 +21,7 @@ type FormDialogProps = {
   onClose: () => void;
   /** Names of the inputs that show what the server reports about them. */
   fields?: readonly string[];
-  /** The content of the form as text. A change ends the problem of an earlier request. */
+  /** The content of the form as text. A change removes the problem of an earlier request. */
   said?: string;
   /** Another way to end the form, on the left of the buttons. */
   other?: { readonly label: string; readonly run: () => Promise<void> } | null;
@@ -81,7 +81,7 @@ export function FormDialog({ title, wide = false, submit, onSubmit, onClose, fie
 
 type CreatedProps = { title: string; text: string; onClose: () => void; children: ComponentChildren };
 
-/** Shows what was created and is needed elsewhere, to copy it. */
+/** Shows a created secret or key, so that people can copy it. */
 export function CreatedDialog({ title, text, onClose, children }: CreatedProps) {
   return (
     <Dialog title={title} onClose={onClose}>
@@ -98,7 +98,7 @@ export function CreatedDialog({ title, text, onClose, children }: CreatedProps) 
   );
 }
 
-/** A secret or a key, with the buttons that concern it. */
+/** A secret or a key, with its buttons. */
 export function SecretText({ text, children }: { text: string; children?: ComponentChildren }) {
   return (
     <div class="secret-text">

@@ -28,7 +28,7 @@ type EndedProps = Labelled & {
 
 type EndedInput = Pick<JSX.IntrinsicElements['input'], 'value' | 'onInput' | 'onChange'>;
 
-/** A text that applies when its input ends. It stays while it is typed, even if the view is drawn again. */
+/** A text field that applies when its input ends. The typed text stays, even if the view is rendered again. */
 export function EndedField({ value, onEnd, ...field }: EndedProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);

@@ -14,7 +14,7 @@ const KEYS = {
 
 const STORED_OFF = 'paybell-keys-off';
 
-/** Whether single keys act. Someone who dictates or types by accident can turn them off. */
+/** Whether single-key shortcuts are on. Someone who dictates or types by accident can turn them off. */
 const areOn = createObservable(localStorage.getItem(STORED_OFF) === null);
 
 const areListed = createObservable(false);
@@ -46,13 +46,16 @@ export function Keys() {
   return listed ? <KeyList on={on} onClose={() => areListed.set(false)} /> : null;
 }
 
-/** Whether no field takes the key, no dialog is open, and no modifier makes it the browser's own. */
+/**
+ * Whether the key is free for a shortcut: no field takes it, no dialog is open, and no modifier makes it the browser's
+ * shortcut.
+ */
 function isFree({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   const isTyping = target instanceof Element && target.matches('input, textarea, select');
   return !(isTyping || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]'));
 }
 
-/** A view without a search leads to the overview, which finds anything. */
+/** Focuses the search of the view, or opens the overview, whose search finds anything. */
 function focusSearch(): void {
   const search = () => document.querySelector<HTMLInputElement>('main input[type=search]');
   const field = search();

@@ -5,8 +5,8 @@ import { showToast } from './toasts.tsx';
 const UNDO_MS = 12_000;
 
 /**
- * Runs an action and says that it is done, or why it is not. `failed` begins the sentence of a failure. With `undo`, the
- * message offers it.
+ * Runs an action and shows that it is done, or why it failed. `failed` is the beginning of the failure message. With
+ * `undo`, the message offers to undo the action.
  */
 export async function runAction(
   run: () => Promise<unknown>,

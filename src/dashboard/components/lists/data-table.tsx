@@ -4,14 +4,17 @@ import { SortHead } from './sort-head.tsx';
 import type { ListState } from './use-list.ts';
 
 /**
- * The width of the table below which a column gives up its place, widest first. The sizes are in data-table.css. A column
- * that people look for most has the smallest size.
+ * The width of the table below which a column is hidden, widest first. The sizes are in data-table.css. The column that
+ * people need most has the smallest size.
  */
 export type NarrowSize = 'widest' | 'wide' | 'medium' | 'small' | 'tiny';
 
 type Narrow<Row> = {
   readonly below: NarrowSize;
-  /** A line in the main column takes the place of the column: its cell, or another form. Without one, nothing does. */
+  /**
+   * The line in the main column that replaces the hidden column: its cell, or another form. Absent if nothing replaces
+   * it.
+   */
   readonly line?: 'cell' | ((row: Row) => ComponentChildren);
 };
 
@@ -138,7 +141,7 @@ function classOf<Row>({ name, narrow, align }: Column<Row>): string {
   return classes.filter((each) => each !== '').join(' ');
 }
 
-/** The columns that have no place of their own on a narrow screen. A style shows each when its column is hidden. */
+/** Copies of the columns that a narrow screen hides. A style shows a copy when its column is hidden. */
 function Lines<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Row }) {
   return (
     <>

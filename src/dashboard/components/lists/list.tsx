@@ -16,9 +16,9 @@ type ListProps<Data extends Page, Row> = {
   state: ListState;
   response: ResponseState<Data>;
   rowsOf: (data: Data) => readonly Row[];
-  /** In the place of a list without anything. */
+  /** Shown instead of an empty list. */
   none: ComponentChildren;
-  /** In the place of a list in which nothing matches the filters. */
+  /** Shown if nothing matches the filters. */
   noMatch?: ComponentChildren;
   above?: (data: Data) => ComponentChildren;
   /** Leaves the pagination out of a list that fits on a page. */
@@ -26,7 +26,7 @@ type ListProps<Data extends Page, Row> = {
   children: (rows: readonly Row[], busy: boolean, data: Data) => ComponentChildren;
 };
 
-/** A page of a list, or what stands in its place, with the position in the list. */
+/** A page of a list or its replacement, with the position in the list. */
 export function List<Data extends Page, Row>({
   what,
   state,
@@ -36,7 +36,7 @@ export function List<Data extends Page, Row>({
   ...props
 }: ListProps<Data, Row>) {
   const { page, limit, isFiltered, clear } = state;
-  // The position of the rows on screen, which stay while another page is loading.
+  // The position of the rows on screen. The rows stay while another page is loading.
   const from = useRef(1);
   if (!response.isStale) from.current = (page - 1) * limit + 1;
   return (
@@ -75,7 +75,7 @@ type NoMatchProps = {
   children?: ComponentChildren;
 };
 
-/** There are things, but none for these filters. The children say more than that. */
+/** Shown if the list has rows, but none for these filters. The children can say more than that. */
 export function NoMatch({ what, clear, icon = 'search', title = `No matching ${what}`, children }: NoMatchProps) {
   return (
     <Empty icon={icon} title={title}>

@@ -1,7 +1,7 @@
 import { changeQuery } from '../../router.tsx';
 import { Empty } from '../view/states.tsx';
 
-/** The list has rows, but not on the page in the URL. */
+/** Shown if the list has rows, but not on the page in the URL. */
 export function PastTheEnd({ total, limit }: { total: number; limit: number }) {
   return (
     <Empty icon="search" title="No results on this page">

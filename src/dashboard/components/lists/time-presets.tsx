@@ -5,7 +5,7 @@ import type { ListState } from './use-list.ts';
 
 const NO_TIME = { range: null, since: null, until: null, page: null };
 
-/** Whether dates of one's own are chosen, and not a range. */
+/** Whether the URL has custom dates, and not a range. */
 export function hasOwnDates({ query }: ListState): boolean {
   return !query.has('range') && (query.has('since') || query.has('until'));
 }

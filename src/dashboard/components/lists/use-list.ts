@@ -7,7 +7,7 @@ import { rangeStart } from './time-range.ts';
 /** Filters under their API names, as text. */
 export type Filters = Readonly<Record<string, string>>;
 
-/** Filters, and how one of them changes: in the URL of a list, or in a dialog. */
+/** Filters, and the function that changes one of them: in the URL of a list, or in a dialog. */
 export type Filtering = { readonly filters: Filters; readonly change: (name: string, value: string) => void };
 
 /** The state of a list, from the URL, which holds the parameters of the list operation under their API names. */
@@ -15,7 +15,7 @@ export type ListState = Filtering & {
   readonly query: URLSearchParams;
   readonly page: number;
   readonly limit: number;
-  /** Passed on as text, unchecked: the server reports what is wrong with it. */
+  /** Passed on as text, unchecked, because the server reports mistakes. */
   readonly parameters: Filters;
   readonly isFiltered: boolean;
   readonly byDefault: SortOrder;
@@ -26,7 +26,10 @@ const PAGING = ['page', 'limit', 'sortBy', 'sortDir'];
 const TIMES = ['since', 'until'];
 const NEWEST_FIRST: SortOrder = { field: 'dateCreated', dir: 'desc' };
 
-/** Reads the filters with these names. A time range counts from when it appears in the URL, and takes the place of dates. */
+/**
+ * Reads the filters with these names. A time range counts from the moment at which it appears in the URL, and replaces
+ * dates.
+ */
 export function useListState(names: readonly string[], byDefault = NEWEST_FIRST): ListState {
   const { query } = useRoute();
   const range = names.includes('since') ? query.get('range') : null;

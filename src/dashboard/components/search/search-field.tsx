@@ -7,12 +7,15 @@ type SearchFieldProps = {
   q: string | undefined;
   payload?: string | null;
   placeholder: string;
-  /** While the last search is not done, typing starts no other. */
+  /** While a search is running, typing does not start another search. */
   busy: boolean;
   problem: ApiProblem | null;
 };
 
-/** One field for whatever a person has in hand. Another text ends a search in payloads, which is offered when nothing matches. */
+/**
+ * One search field for every kind of text. A new text ends a search in payloads, which the view offers if nothing
+ * matches.
+ */
 export function SearchField({ q, payload = null, placeholder, busy, problem }: SearchFieldProps) {
   const { typed, onInput, onEnd } = useTypedText(payload ?? q ?? '', busy, (text, isRefined) =>
     changeQuery({ q: text, payload: null, page: null }, isRefined ? 'replace' : 'push'),

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 /** Typing pauses for longer than this only at the end of a text. */
 const PAUSE_MS = 350;
 
-/** Shorter texts name too much, or nothing. */
+/** Shorter texts match too much, or nothing. */
 const MIN_CHARS = 3;
 
 type TypedText = {
@@ -14,8 +14,9 @@ type TypedText = {
 };
 
 /**
- * The text of a field that searches while someone types: after a pause, and not before the last search is done. `searched` is
- * what the URL has, which may change without the field. A search is refined where one that typing had started is continued.
+ * The text of a field that searches while someone types: after a pause, and not before the last search is done.
+ * `searched` is what the URL has, which may change without the field. `isRefined`: the search continues a search that
+ * typing had started.
  */
 export function useTypedText(
   searched: string,
@@ -33,7 +34,7 @@ export function useTypedText(
     search(wanted, isRefined);
   };
 
-  // A text that this field has searched for is not put back into it: more of it may have been typed since.
+  // Does not put back a text that this field has searched for, because someone may have typed more since then.
   useEffect(() => {
     if (searched === own.current) return;
     own.current = searched;

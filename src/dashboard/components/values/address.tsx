@@ -9,7 +9,7 @@ type AddressProps = {
   on?: { networkId: number; page: ExplorerPage };
 };
 
-/** An account or a hash, shortened in the middle. The tooltip and the button have all of it. */
+/** An account or a hash, shortened in the middle. The tooltip and the button have the whole text. */
 export function Address({ value, label, on }: AddressProps) {
   const url = on === undefined ? null : explorerUrl(on.networkId, on.page, value);
   const text = <code title={value}>{shortText(value)}</code>;

@@ -59,7 +59,7 @@ async function writeClipboard(text: string): Promise<boolean> {
 
 export type Command = { method?: string; path: string; body?: unknown };
 
-/** The credentials stay variables, because a copied command is often pasted where others can read it. */
+/** The credentials stay variables, because people often paste a copied command in public places. */
 function curlOf({ method = 'GET', path, body }: Command): string {
   const lines = [
     `curl -s ${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `}'${location.origin}${API_PATH}${path}'`,

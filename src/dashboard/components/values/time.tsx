@@ -27,7 +27,7 @@ const DAY_S = 86_400;
 /** A time in Unix seconds: relative within a day, otherwise a date. The exact time, in the viewer's zone, is the tooltip. */
 export function Time({ seconds }: { seconds: number }) {
   useObservable(nowMs);
-  // Not the time of the last tick: what has happened since then would be in the future.
+  // Uses the current time, and not the last tick, because events since the tick would be in the future.
   const now = Date.now() / 1000;
   const date = new Date(seconds * 1000);
   return (
@@ -80,7 +80,7 @@ export function ClockTime({ milliseconds }: { milliseconds: number }) {
   );
 }
 
-/** A point in time that something has lasted since: the time of day or, from another day, the date too. */
+/** The start of a state that still lasts: the time of day and, for another day, the date. */
 export function Moment({ seconds }: { seconds: number }) {
   return (
     <time class="time" dateTime={new Date(seconds * 1000).toISOString()} title={exactText(seconds)}>

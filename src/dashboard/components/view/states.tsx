@@ -82,7 +82,7 @@ function MissingPermission({ permission }: { permission: string }) {
   );
 }
 
-/** In the place of a part of a view that the API key may not read. */
+/** Shown instead of a part of a view that the API key may not read. */
 export function NotShown({ what, permission }: { what: string; permission: string }) {
   return (
     <p class="not-shown small muted">

@@ -9,7 +9,7 @@ export type Tab = {
   readonly icon?: IconName;
   readonly isChosen: boolean;
   readonly title?: string;
-  /** Colours a tab that needs someone. */
+  /** Colours a tab that needs attention. */
   readonly tone?: 'bad' | 'warning' | null;
   /** Stands behind the label. */
   readonly count?: ComponentChildren;
@@ -20,7 +20,7 @@ type TabsProps = { label: string; class?: string; tabs: readonly Tab[] };
 export function Tabs({ label, class: className = '', tabs }: TabsProps) {
   const nav = useRef<HTMLElement>(null);
   const shown = useRef('');
-  // On a phone, the chosen tab may be beyond the edge, also once the counts have made the tabs wider.
+  // On a phone, the chosen tab may be beyond the edge, even later, when the counts have made the tabs wider.
   useLayoutEffect(() => {
     const tab = nav.current?.querySelector<HTMLElement>('[aria-current]');
     if (nav.current === null || !tab) return;

@@ -42,7 +42,7 @@ export function Cell({ networkId, event, webhooks, suspended, onRegister }: Cell
       </ActionButton>
     );
   }
-  // The list can filter by the event kinds of the contract only. For an extra event it shows the whole network.
+  // The list can filter only by the built-in event kinds. For an extra event, it shows the whole network.
   const filter = (EVENT_KINDS as readonly string[]).includes(event) ? { networkId, event } : { networkId };
   const shown = suspended === 0 ? String(webhooks) : `${suspended}/${webhooks}`;
   const label = `${where}: ${shown} ${suspended > 0 ? 'suspended' : webhooks === 1 ? 'webhook' : 'webhooks'}`;

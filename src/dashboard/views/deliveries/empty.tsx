@@ -19,18 +19,18 @@ export function NoDeliveries() {
   );
 }
 
-/** There are deliveries, but none for these filters. */
+/** Shown if there are deliveries, but none for these filters. */
 export function NoMatchingDelivery({ list: { filters, clear } }: { list: ListState }) {
   const { q, since } = filters;
   return (
     <NoMatch what="deliveries" clear={clear}>
       {q === undefined ? (
-        <p>No delivery matches these filters. New deliveries that do appear here automatically.</p>
+        <p>No delivery matches these filters. New matching deliveries appear here automatically.</p>
       ) : (
         <>
           <p>
-            No delivery has <code>{q}</code> as the ID of its transfer, agreement, event or itself, or at the beginning
-            of its URL or host. An ID has to be complete.
+            No delivery has <code>{q}</code> as its own ID, as the ID of its transfer, agreement or event, or at the
+            beginning of its URL or host. An ID has to be complete.
           </p>
           <KnownOtherwise q={q} />
           <OfferPayloadSearch q={q} since={since} />

@@ -37,7 +37,10 @@ function mergeInPlace(shown: Shown, totalResults: number, current: DeliveryList)
   return { list, newer: Math.max(0, totalResults - current.totalResults + skipped) };
 }
 
-/** Rows after the last one kept: newer deliveries pushed them off the page. A row missing above it has left the filter. */
+/**
+ * The rows after the last kept row, which newer deliveries have pushed off the page. Any other missing row no longer
+ * matches the filter.
+ */
 function pushedOff(before: readonly Delivery[], kept: readonly Delivery[]): readonly Delivery[] {
   const last = kept.at(-1);
   if (last === undefined) return [];

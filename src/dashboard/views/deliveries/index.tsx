@@ -94,7 +94,7 @@ export function Deliveries() {
   );
 }
 
-/** Why the list does not follow what is new; null if it does. */
+/** Why the list does not follow new deliveries; null if it does. */
 function whyStill(query: URLSearchParams): string | null {
   if (query.get('payload')) return 'not while searching payloads';
   const newestFirst = (query.get('sortBy') ?? 'dateCreated') === 'dateCreated' && !query.has('sortDir', 'asc');

@@ -8,7 +8,10 @@ import { missingPermissions } from '../../session.ts';
 import { useResponse } from '../../use-response.ts';
 import { waitText } from '../payments/words.ts';
 
-/** Leads from a search without deliveries to a payment or an event of this ID, which may have none yet. */
+/**
+ * Shown when a search finds no deliveries: links to the payment or the event with this ID, which may not have a
+ * delivery yet.
+ */
 export function KnownOtherwise({ q }: { q: string }) {
   const mayRead = !useObservable(missingPermissions).has('payments:read');
   return (

@@ -7,7 +7,7 @@ import { changeQuery } from '../../router.tsx';
 /** The API refuses to search for shorter texts. */
 const MIN_CHARS = 3;
 
-/** Offers to look into payloads where no ID, URL or host matches. Without a time range, it looks at the last day. */
+/** Offers a search in payloads if no ID, URL or host matches. Without a time range, the search covers the last day. */
 export function OfferPayloadSearch({ q, since }: { q: string; since: string | undefined }) {
   if (q.length < MIN_CHARS) return null;
   const search = () =>
@@ -25,7 +25,7 @@ export function OfferPayloadSearch({ q, since }: { q: string; since: string | un
 
 type SearchedProps = { payload: string; searched: NonNullable<DeliveryList['searched']> };
 
-/** Says how far a search in payloads has looked, because it does not look at everything. */
+/** Shows how far a search in payloads has looked, because it does not cover all deliveries. */
 export function Searched({ payload, searched: { deliveries, dateOldest } }: SearchedProps) {
   return (
     <p class="alert searched" role="status">

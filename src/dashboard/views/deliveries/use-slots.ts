@@ -3,8 +3,9 @@ import { useRef } from 'preact/hooks';
 export type Slots = ReadonlyMap<string, number>;
 
 /**
- * Assigns a number to each ID: IDs that stay keep theirs, new ones take the lowest that are free. With these numbers as
- * component keys, rows are updated in place instead of being removed and recreated when a whole page changes.
+ * Assigns a number to each ID: IDs that stay keep their numbers, and new IDs take the lowest free numbers. With these
+ * numbers as component keys, rows are updated in place instead of being removed and recreated when a whole page
+ * changes.
  */
 export function assignSlots(before: Slots, ids: readonly string[]): Slots {
   const taken = new Set(ids.flatMap((id) => before.get(id) ?? []));

@@ -6,7 +6,7 @@ type Paused = Pick<Endpoint, 'endpointId' | 'paused'>;
 
 const PAUSED = 'Endpoint paused. Its deliveries are held until you resume it. Nothing is lost.';
 
-/** Pauses an endpoint that is not paused, which can be undone from its toast, and resumes one that is. */
+/** Pauses an endpoint and offers to undo that, or resumes a paused endpoint. */
 export async function setPaused({ endpointId, paused }: Paused, reload: () => Promise<void>): Promise<void> {
   const { endpoints } = paybell();
   const undo = () => void setPaused({ endpointId, paused: true }, reload);

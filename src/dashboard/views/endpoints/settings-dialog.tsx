@@ -58,7 +58,7 @@ function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem
       <SelectField
         label="Ordering"
         error={inputError(problem, 'ordering')}
-        hint="By agreement, an event is sent when the one before it of the same agreement is complete."
+        hint="By agreement, an event is sent after the previous event of the same agreement is completed."
         name="ordering"
         value={ordering}
         options={ORDERINGS}
@@ -74,7 +74,7 @@ function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem
       <SelectField
         label="Signing secret"
         error={inputError(problem, 'secret')}
-        hint="After a change, requests are signed with both for 24 hours."
+        hint="After a change, the old and the new secret both sign requests for 24 hours."
         name="secret"
         value={secret}
         options={SECRETS}
@@ -84,7 +84,7 @@ function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem
   );
 }
 
-/** Values are never returned, so a header can be removed, replaced or added, and not read. */
+/** The server never returns values, so people can add, replace or remove a header, but not read it. */
 function HeaderFields({ names, error }: { names: readonly string[]; error: string | null }) {
   return (
     <fieldset class="header-fields">

@@ -10,7 +10,7 @@ export const STATE_DISPLAY: Readonly<Record<Endpoint['state'], Display>> = {
   paused: { label: 'Paused', tone: 'warning', icon: 'pause' },
 };
 
-/** The state, and since when and why requests to it fail. */
+/** The state of an endpoint and, if its requests fail, since when and why. */
 export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
   const { state, dateFailingSince, suspendedWebhooks, webhooks, lastSequence } = endpoint;
   const isFailing = state === 'failing';

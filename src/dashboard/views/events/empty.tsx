@@ -12,23 +12,23 @@ export function NoEvents() {
   );
 }
 
-/** There are events, but none for these filters. */
+/** Shown if there are events, but none for these filters. */
 export function NoMatchingEvent({ list: { filters, clear } }: { list: ListState }) {
   const { q, matched } = filters;
   if (q === undefined && matched === 'false') {
     return (
       <NoMatch what="events" clear={clear} icon="check" title="All events reached a webhook">
-        <p>Every event of these filters had a webhook that it was sent to.</p>
+        <p>Every event of these filters was sent to a webhook.</p>
       </NoMatch>
     );
   }
   return (
     <NoMatch what="events" clear={clear}>
       {q === undefined ? (
-        <p>No event matches these filters. New events that do appear here automatically.</p>
+        <p>No event matches these filters. New matching events appear here automatically.</p>
       ) : (
         <p>
-          No event matches these filters and has <code>{q}</code> as the ID of itself, its transfer or its agreement. An
+          No event with these filters has <code>{q}</code> as its own ID, or as the ID of its transfer or agreement. An
           ID has to be complete.
         </p>
       )}

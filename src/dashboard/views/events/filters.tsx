@@ -31,7 +31,7 @@ export function EventFilters({ list, unmatched, busy, problem }: FiltersProps) {
         <TimePresets list={list} />
       </div>
       <div class="filters">
-        {/* The search finds events by their ID too, so that this field is only for a link that has one. */}
+        {/* The search also finds events by their ID, so this field is shown only if the link has an ID. */}
         <FilterFields
           of={list}
           problem={problem}

@@ -52,7 +52,7 @@ export function Reached({ event, registered, register }: ReachedProps) {
   );
 }
 
-/** A webhook gets the events that are accepted after it was registered. Nothing sends it an earlier one. */
+/** A webhook gets only the events that are accepted after its registration. */
 function RegisteredSince({ event: { networkId, event }, registered }: Omit<ReachedProps, 'register'>) {
   return (
     <p class="small">

@@ -24,7 +24,7 @@ const WATCHES = [
   ['ended', 'Ended'],
 ] as const;
 
-/** Payments that are expected, with the sum that was received of each. The URL holds the list's parameters. */
+/** Expected payments, with the sum received for each. The URL has the parameters of the list. */
 export function Invoices() {
   const state = useListState(FILTERS);
   const { page, parameters, filters } = state;
@@ -42,10 +42,7 @@ export function Invoices() {
   const of = state;
   return (
     <>
-      <ViewHead
-        title="Invoices"
-        description="Payments that you expect: what was received of each, and what is missing."
-      >
+      <ViewHead title="Invoices" description="Payments that you expect, with the received and the missing amounts.">
         <LiveSwitch note={page === 1 ? null : 'only on page 1'} />
         <CreateInvoice />
       </ViewHead>
@@ -69,7 +66,8 @@ export function Invoices() {
           none={
             <Empty icon="invoices" title="No invoices yet">
               <p>
-                An invoice is a payment that you expect. Paybell says when it is paid, in parts, late, or not at all.
+                An invoice is a payment that you expect. Paybell shows whether it was paid in full, in part, late or not
+                at all.
               </p>
               <CreateInvoice isPrimary />
             </Empty>

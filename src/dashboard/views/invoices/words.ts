@@ -16,7 +16,7 @@ export const STATE_DISPLAY: Readonly<Record<Invoice['state'], Display>> = {
 
 type Priced = Pick<Invoice, 'symbol' | 'token'>;
 
-/** The symbol, or the address of a token that states none. */
+/** The symbol, or the address if the token states no symbol. */
 export function unitOf({ symbol, token }: Priced): string {
   return symbol ?? (token === NATIVE_TOKEN ? 'of the coin' : shortText(token));
 }

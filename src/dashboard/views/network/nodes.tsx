@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ChainNode>[] = [
   },
 ];
 
-/** The nodes side by side, because the one that differs is the one to look at. */
+/** The nodes side by side, so that people see which node differs. */
 export function NodeTable({ nodes }: { nodes: readonly ChainNode[] }) {
   return <DataTable name="nodes" caption="Nodes" columns={COLUMNS} rows={nodes} keyOf={({ name }) => name} />;
 }
@@ -45,7 +45,7 @@ export function NodeTable({ nodes }: { nodes: readonly ChainNode[] }) {
 function NodeState({ node: { state, lastError } }: { node: ChainNode }) {
   const isOk = state === 'ok';
   const error = lastError === null ? NODE_STATES.failing.words : (NODE_ERRORS[lastError] ?? lastError);
-  // The column next to it says how far a node is behind.
+  // The next column shows how far a node is behind.
   const words = isOk || state === 'behind' ? null : state === 'failing' ? error : NODE_STATES[state].words;
   return (
     <>
@@ -64,5 +64,5 @@ function callsText(calls: number): string {
 }
 
 function finalText(block: number | null): string {
-  return block === null ? 'says nothing about finality' : `final ${countText(block)}`;
+  return block === null ? 'reports no final block' : `final ${countText(block)}`;
 }

@@ -51,8 +51,8 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
       ) : null}
       {stats.destinations.some(({ failed }) => failed > 0) ? (
         <p class="small muted">
-          Delivered and failed count what happened in this period: a delivery that failed and arrived when it was resent
-          is in both.
+          Delivered and failed count results of this period: a delivery that failed first and arrived after a resend is
+          in both.
         </p>
       ) : null}
     </Section>
@@ -61,12 +61,15 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
 
 type Figures = Stats['destinations'][number];
 
-/** By attempts if there were any, because an outage shows in them at once. */
+/** The rate of attempts if there were any, because attempts show an outage at once. */
 function rateOf(figures: Figures): number | null {
   return attemptRate(figures) ?? deliveryRate(figures);
 }
 
-/** The server has the worst states first. The success rate decides among destinations that are active and not overdue. */
+/**
+ * The server sends the worst states first. Among active destinations without overdue deliveries, sorts by the success
+ * rate.
+ */
 function worstFirst(destinations: readonly Figures[]): Figures[] {
   const rateIfWell = (figures: Figures) => (isWell(figures) ? (rateOf(figures) ?? 2) : -1);
   return destinations.toSorted((a, b) => rateIfWell(a) - rateIfWell(b));
@@ -117,7 +120,10 @@ function countColumn(name: string, header: string, cell: Column<Figures>['cell']
   return numberColumn(name, header, cell, { width: '5.5rem', narrowWidth: '5rem', ...narrow });
 }
 
-/** A receiver that does not respond has overdue deliveries before an attempt to it has failed. */
+/**
+ * Shows overdue deliveries as a state, because a receiver that does not respond has them before its first attempt
+ * fails.
+ */
 function DestinationState({ figures: { state, dateOldestDue } }: { figures: Figures }) {
   if (state === 'active' && dateOldestDue !== null) {
     return <Badge tone="bad" icon="clock" label={`Overdue ${durationText(Date.now() - dateOldestDue * 1000)}`} />;

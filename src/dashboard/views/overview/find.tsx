@@ -7,7 +7,7 @@ import { DASHBOARD_PATHS, paymentPath } from '../../paths.ts';
 import { navigate, urlFor } from '../../router.tsx';
 import { missingPermissions } from '../../session.ts';
 
-/** Finds whatever a person has in hand: a payment, its deliveries, or an event that has none. */
+/** Finds a payment, a delivery or an event by any of its ids. */
 export function Find() {
   const [busy, setBusy] = useState(false);
   const find = async (q: string) => {
@@ -60,7 +60,7 @@ async function hasDeliveries(transactionHash: string): Promise<boolean> {
     .catch(() => true);
 }
 
-/** The hash of an event that was not read from a network is in its payload alone. */
+/** If an event was not read from a network, its transaction hash is only in its payload. */
 function inPayloads(q: string): string {
   return urlFor(DASHBOARD_PATHS.deliveries, { payload: q, range: '1d' });
 }

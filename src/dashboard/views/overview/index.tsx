@@ -33,7 +33,7 @@ import { useNetworks } from './use-networks.ts';
 /** Longer than the two seconds after which the server writes new statistics. */
 const POLL_MS = 5_000;
 
-/** For what changes slowly, or takes longer to count. */
+/** Used for data that changes slowly or takes longer to count. */
 const SLOW_POLL_MS = 30_000;
 
 const RANGES = [
@@ -73,7 +73,7 @@ export function Overview() {
     await Promise.all(later.map((response) => response.reload()));
     return true;
   });
-  // A problem that all of them have is shown once.
+  // Shows a problem only once if all requests have it.
   const unlessSaid = (other: ApiProblem | null) => (other?.code === problem?.code ? null : other);
   return (
     <>
@@ -147,7 +147,7 @@ function Statistics({ stats, counts, ofPeriod, interval, destination, children }
   const isQuiet = inactive && destination === null;
   return (
     <>
-      {/* A network that is halted may be why nothing has happened. */}
+      {/* A halted network may be the reason for no activity. */}
       {isQuiet ? children : null}
       {isQuiet ? <NoActivity /> : null}
       <Tiles {...{ stats, counts, ofPeriod, destination }} />

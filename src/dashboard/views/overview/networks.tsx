@@ -17,7 +17,7 @@ import { useScrollToTarget } from './use-scroll-to-target.ts';
 
 type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
 
-/** A strip for each network that the server follows. It shows nothing if the server follows none. */
+/** A strip for each network that the server follows. Shows nothing if the server follows no network. */
 export function Networks({ list, problem }: NetworksProps) {
   const chains = list?.chains ?? [];
   if (chains.length === 0 && problem === null) return null;
@@ -57,7 +57,7 @@ function Strip({ chain }: { chain: Chain }) {
         <Figure name="Newest block" title="Age of the newest block" value={agoText(headAgeSeconds)} />
       </dl>
       {state === 'halted' ? <Halted networkId={networkId} reason={reason} /> : null}
-      {/* Where blocks are not read yet, the lag says so. */}
+      {/* If blocks are unread, the lag already shows that. */}
       {state !== 'halted' && reason !== null && !lagBlocks ? <p class="network-note small">{reason}</p> : null}
       {unhealthy.length === 0 ? null : <UnhealthyNodes nodes={unhealthy} total={nodes.length} />}
     </li>
@@ -82,15 +82,15 @@ function agoText(seconds: number | null): string {
   return seconds === 0 ? 'just now' : `${durationText(seconds * 1000)} ago`;
 }
 
-/** The command that only the operator can run. */
+/** Shows the command that resumes a halted network, which only the operator can run. */
 export function Halted({ networkId, reason }: { networkId: number; reason: string | null }) {
   return (
     <div class="alert alert-bad network-note" role="alert">
       <Icon name="alert" />
       <div>
         <p>
-          {reason === null ? null : <strong>{reason}</strong>} Nothing of this network is delivered until the operator
-          has checked which blocks are right and resumes it, from the first block that has to be read again:
+          {reason === null ? null : <strong>{reason}</strong>} Paybell delivers no payments of this network until the
+          operator has checked which blocks are right and resumes it, from the first block that has to be read again:
         </p>
         <CodeBlock text={`paybell chain resume --network ${networkId} --from <block>`} label="Copy command" />
       </div>

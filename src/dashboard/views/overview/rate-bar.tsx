@@ -3,8 +3,8 @@ import { rateText } from './figures.ts';
 const LENGTH = 64;
 
 /**
- * A rate as text and bar. The failed part is coloured too, so that 0 % is a red bar and not an empty one. Without `isWell`, no
- * part is green: a receiver can have been well for most of the time, and not now.
+ * A rate as text and bar. The failed part is coloured too, so that 0 % is a red bar and not an empty one. Without
+ * `isWell`, no part is green, because a receiver may have worked for most of the time and fail now.
  */
 export function RateBar({ rate, isWell }: { rate: number | null; isWell: boolean }) {
   if (rate === null) return <span class="muted">–</span>;
@@ -14,7 +14,7 @@ export function RateBar({ rate, isWell }: { rate: number | null; isWell: boolean
       <span class="rate-text">{rateText(rate)}</span>
       <svg class="rate-bar" width={LENGTH} height="8" viewBox={`0 0 ${LENGTH} 8`} aria-hidden="true" focusable="false">
         <rect class="rate-bad" width={LENGTH} height="8" rx="2" />
-        {/* At least one pixel is left of what failed, however little it is. */}
+        {/* The failed part has at least one pixel, however small it is. */}
         <rect
           class={isWell ? 'rate-good' : 'rate-past'}
           width={rate === 1 ? LENGTH : Math.min(good, LENGTH - 1)}

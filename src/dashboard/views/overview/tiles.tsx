@@ -11,10 +11,10 @@ import { type PeriodCounts, searchFor } from './use-counts.ts';
 
 type TilesProps = {
   stats: Stats;
-  /** Null while they are not known. */
+  /** Null while the counts are unknown. */
   counts: DeliveryCounts | null;
   ofPeriod: PeriodCounts | null;
-  /** Null for all. */
+  /** Null for all destinations. */
   destination: string | null;
 };
 
@@ -45,7 +45,7 @@ export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination
   );
 }
 
-/** By attempts, because an outage shows in them at once. */
+/** The rate counts attempts and not deliveries, because attempts show an outage at once. */
 function SuccessTile({ total, ofPeriod }: { total: Stats['total']; ofPeriod: PeriodCounts | null }) {
   const ofAttempts = attemptRate(total);
   const ofDeliveries = ofPeriod === null ? null : deliveryRate(ofPeriod.counts);

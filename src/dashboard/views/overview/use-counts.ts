@@ -18,8 +18,8 @@ export function useCounts(destination: string | null): ResponseState<DeliveryCou
 export type PeriodCounts = { readonly counts: DeliveryCounts; readonly since: number };
 
 /**
- * The state now of the deliveries that were accepted since then. The statistics count what happened: a delivery that failed
- * and was resent is among both the failed and the delivered.
+ * The current states of the deliveries that were accepted since `since`. The statistics count results instead: a
+ * delivery that failed first and arrived after a resend counts as both.
  */
 export function usePeriodCounts(destination: string | null, since: number | null): ResponseState<PeriodCounts | null> {
   const response = useResponse(`counts ${destination} ${since}`, async (signal) => {

@@ -3,8 +3,8 @@ import { isPermanent, paybell } from '../../api.ts';
 import { type ResponseState, useResponse } from '../../use-response.ts';
 
 /**
- * The networks that the server follows. Which ones these are changes only with a restart, so a server that follows none is
- * asked once.
+ * The networks that the server follows. They change only with a restart, so a server that follows no network is asked
+ * once.
  */
 export function useNetworks(): ResponseState<ChainList> {
   const response = useResponse('networks', (signal) => paybell().chains.list({ signal }));

@@ -1,12 +1,12 @@
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Inputs of someone who wants to look at something else. */
+/** Inputs with which people move on to another part of the page. */
 const MOVES = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 /**
- * Keeps an element on the screen whose id is in the address, until someone moves on. A browser alone scrolls once, and too
- * early if the element, or what is above it, is still being loaded.
+ * Keeps the element whose id is in the address on the screen, until someone moves on. A browser scrolls only once,
+ * which is too early if the element, or content above it, is still loading.
  */
 export function useScrollToTarget(element: RefObject<HTMLElement | null>, id: string): void {
   useEffect(() => {

@@ -10,7 +10,10 @@ export function amountText({ amount, amountBase, token }: Paid): string {
   return amountBase === null ? 'Unknown amount' : `${decimalText(amountBase)} base units ${unit}`.trim();
 }
 
-/** The exact amount with separators, and the token. Anyone can choose a symbol, so that one outside the list is marked. */
+/**
+ * The exact amount with separators, and the token. Anyone can choose any symbol, so symbols outside the list are
+ * marked.
+ */
 export function Amount({ payment }: { payment: Paid }) {
   const { token } = payment;
   return (

@@ -15,7 +15,7 @@ export function NoPayments({ onAdded }: { onAdded: () => void }) {
   );
 }
 
-/** There are payments, but none for these filters. */
+/** Shown if there are payments, but none for these filters. */
 export function NoMatchingPayment({ list: { filters, clear } }: { list: ListState }) {
   const { q } = filters;
   const hash = q === undefined ? null : storedTransactionId(q);

@@ -4,7 +4,7 @@ import { Badge } from '../../components/values/badge.tsx';
 import { IS_PRACTICE } from '../../settings.ts';
 import { isZero, STATE_DISPLAY } from './words.ts';
 
-/** The state, and why Paybell delivers nothing for the payment or waits with it. */
+/** The state, and why Paybell does not deliver the payment or delays it. */
 export function PaymentState({ payment }: { payment: Payment }) {
   const { networkId, state, isDisputed, isDust, isHistory } = payment;
   return (

@@ -32,7 +32,11 @@ export function wasPaid(payment: Payment): Answer {
     case 'waiting':
       return { short: 'Not yet', detail: 'No block has the transaction.', tone: 'neutral' };
     case 'lost':
-      return { short: 'Not now', detail: 'Its block is gone. The payment may return in another one.', tone: 'warning' };
+      return {
+        short: 'Not now',
+        detail: 'Its block is gone. The payment may return in another block.',
+        tone: 'warning',
+      };
     case 'retracted':
       return { short: 'No', detail: 'The payment is gone, and Paybell has retracted it.', tone: 'bad' };
     default:
@@ -75,7 +79,7 @@ export function waitText({ finality, dateExpected }: NonNullable<Payment['waitsF
 
 const MINUTE_S = 60;
 
-/** In whole minutes: an estimate does not know more. */
+/** In whole minutes, because an estimate is not more exact. */
 function aboutText(seconds: number): string {
   const unitS = seconds < MINUTE_S ? 1 : MINUTE_S;
   return durationText(Math.max(1, Math.round(seconds / unitS)) * unitS * 1000);
@@ -91,7 +95,7 @@ export function reachOf({ deliveries, waitsFor }: Payment): { delivered: number;
   return { delivered, all: delivered + waiting + failed + (waitsFor?.webhooks ?? 0) };
 }
 
-/** The page of a payment also knows whose last attempt failed. */
+/** On the page of a payment, also counts the webhooks whose last attempt failed. */
 export function whoHasIt(payment: Payment & { readonly webhooks?: PaymentDetail['webhooks'] }): Answer {
   const { delivered, all } = reachOf(payment);
   const retried = payment.webhooks?.filter(({ status }) => status === 'retrying').length ?? 0;
@@ -113,7 +117,8 @@ export function whoHasIt(payment: Payment & { readonly webhooks?: PaymentDetail[
     retried === 0 ? '' : `the last attempt to ${countOf(retried, 'webhook')} failed, and another one follows`,
     failed === 0 ? '' : `${countText(failed)} failed`,
   ].filter((text) => text !== '');
-  const detail = open.length === 0 ? 'Every webhook that wants it has it.' : `${capitalised(open.join('; '))}.`;
+  const detail =
+    open.length === 0 ? 'Every webhook that wants this payment has it.' : `${capitalised(open.join('; '))}.`;
   const tone: Tone = failed > 0 ? 'bad' : retried > 0 ? 'warning' : delivered === all ? 'good' : 'info';
   return { short: `${countText(delivered)} of ${countOf(all, 'webhook')}`, detail, tone };
 }
@@ -127,8 +132,8 @@ export function sentenceOf(payment: Parameters<typeof whoHasIt>[0], nowS: number
   const { waitsFor, state, isDisputed, isDust, isHistory } = payment;
   if (isDisputed) return 'Nodes disagree about it. Paybell sends no event until they agree.';
   if (isZero(payment))
-    return 'The amount is 0. Anyone can write that about any address, so that Paybell delivers nothing for it.';
-  if (isDust) return 'Below the least amount of its source. Paybell delivers nothing for it.';
+    return 'The amount is 0. Anyone can create such a transfer for any address, so Paybell delivers nothing for it.';
+  if (isDust) return 'Below the minimum amount of its source. Paybell delivers nothing for it.';
   if (isHistory) return 'Older than its source. Paybell delivers nothing for it.';
   if (waitsFor !== null && (state === 'seen' || state === 'safe' || state === 'final')) {
     return `${waitText(waitsFor, nowS)}; ${countOf(waitsFor.webhooks, 'webhook')} ${waits(waitsFor.webhooks)}.`;

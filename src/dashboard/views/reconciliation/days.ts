@@ -5,7 +5,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The last day that is over: no more events can come for it. */
+/** The last day that is over, so that it gets no more events. */
 export function yesterday(nowMs = Date.now()): string {
   return dayOf(nowMs - DAY_MS);
 }

@@ -88,7 +88,7 @@ function whichEvents(networkId: string, endpointId: string | null): string {
   return networkId === '' ? ' for this endpoint' : ' for this network and endpoint';
 }
 
-/** A difference comes first. */
+/** Shows a difference, or that every event was acknowledged. */
 function Verdict({ figures }: { figures: Figures }) {
   const difference = differenceText(figures);
   const { day, endpointId, events, isOver } = figures;
@@ -107,7 +107,7 @@ function Verdict({ figures }: { figures: Figures }) {
   );
 }
 
-/** A day that has not begun, or of which retention has removed events, has no figures that could be right. */
+/** Shown for a day without correct figures: it has not begun, or retention has removed some of its events. */
 function NoFigures({ problem, reload }: { problem: ApiProblem; reload: () => Promise<void> }) {
   const message = inputError(problem, 'day');
   if (message === null && inputError(problem, 'endpointId') !== null) {

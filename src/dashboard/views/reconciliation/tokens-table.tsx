@@ -7,14 +7,14 @@ import { sumColumn, TokenName, WithoutAmount } from './totals-table.tsx';
 
 type Sums = Reconciliation['tokens'][number];
 
-/** The payments whose blocks are of the day: what the network has, and what the receivers have. */
+/** The payments with a block of the day: the sums on the network, and the sums that receivers have. */
 export function TokensTable({ reconciliation: { day, tokens, undatedPayments } }: { reconciliation: Reconciliation }) {
   if (tokens.length === 0 && undatedPayments === 0) return null;
   return (
     <Section title="Payments by token" class="tokens-section">
       <p class="hint">
-        Payments with a block of this day. Net is what was sent without what was retracted; it equals the chain once all
-        payments are final and sent.
+        Payments with a block of this day. Net is the sum of sent payments minus retracted ones. It equals the chain
+        once all payments are final and sent.
       </p>
       {undatedPayments === 0 ? null : (
         <p class="hint">These sums leave out {countOf(undatedPayments, 'payment')} whose date no node stated.</p>

@@ -3,7 +3,7 @@ import { Time } from '../../components/values/time.tsx';
 
 type Props = { dateCreated: number; dateExpires: number | null; only: boolean; id: string };
 
-/** Until when a secret or a key signs, since when it exists, and its id. */
+/** The id of a secret or a key, its creation date, and the date until which it signs. */
 export function Lifetime({ dateCreated, dateExpires, only, id }: Props) {
   return (
     <div class="secret-head">

@@ -1,6 +1,6 @@
 type Props = { rotated: 'secret' | 'key'; overlap: boolean; end: string };
 
-/** A timeline of which secret or key signs when. During the overlap, both do. */
+/** A timeline that shows which secret or key signs when. During the overlap, both sign. */
 export function OverlapTimeline({ rotated, overlap, end }: Props) {
   return (
     <figure class="overlap">

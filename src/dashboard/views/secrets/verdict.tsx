@@ -68,13 +68,13 @@ function WrongSecret({ id }: { id: string | null }) {
     return (
       <p>
         The body is exactly what Paybell sent, but neither this secret nor any active secret has signed it. The secret
-        that did may have expired after a rotation.
+        that signed it may have expired after a rotation.
       </p>
     );
   }
   return (
     <p>
-      The request is signed with another active secret, <code>{id}</code>. Configure your receiver with that one.
+      The request is signed with another active secret, <code>{id}</code>. Configure your receiver with this secret.
     </p>
   );
 }

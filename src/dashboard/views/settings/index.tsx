@@ -10,7 +10,7 @@ import { ApiKeys } from './keys/index.tsx';
 
 type Section = { readonly label: string; readonly icon: IconName; readonly Content: FunctionComponent };
 
-/** The first one is shown where the URL names none. */
+/** The first section is shown if the URL names no section. */
 const SECTIONS: Readonly<Record<string, Section>> = {
   keys: { label: 'API keys', icon: 'lock', Content: ApiKeys },
   alerts: { label: 'Alerts', icon: 'notification', Content: AlertUrl },

@@ -71,8 +71,8 @@ export function SignIn() {
 }
 
 /**
- * Null if the credentials are valid. Every key may ask what it may do. An operator needs no entity, and one who names it
- * opens it as from the list of all.
+ * Null if the credentials are valid. Every key may ask for its own permissions. An operator needs no entity. An
+ * operator who names an entity opens it, as from the list of entities.
  */
 async function verifyCredentials(credentials: Session): Promise<ApiProblem | null> {
   const client = clientFor(credentials);

@@ -13,7 +13,7 @@ import { isZero } from '../payments/words.ts';
 
 type PreviewProps = { networkId: number; contract: string; addresses: readonly string[] };
 
-/** The payments that the source would have reported. It asks a node only if every address is complete. */
+/** The payments that the source would have reported. Asks a node only if every address is complete. */
 export function RecentPayments({ networkId, contract, addresses }: PreviewProps) {
   const { addresses: form, presets } = rulesOf(networkId);
   const [preset = 'erc20'] = presets;
@@ -42,7 +42,7 @@ function Preview({ request }: { request: SourceRecentRequest }) {
   );
 }
 
-/** The source can be added without it. The server names an input that is wrong when the form is sent. */
+/** Shown if the preview fails. People can still add the source: the server then names a wrong input. */
 function NoPreview({ problem }: { problem: ApiProblem }) {
   const [error] = problem.errors;
   return (

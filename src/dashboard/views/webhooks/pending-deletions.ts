@@ -14,11 +14,11 @@ export type Deletion = { readonly untilMs: number; readonly undo: () => void };
 
 export const pendingDeletions = createObservable<ReadonlyMap<string, Deletion>>(new Map());
 
-/** Runs a pending deletion at once, for when the tab is closed before the delay is over. */
+/** Functions that run a pending deletion at once, if the tab is closed before the delay is over. */
 const runNow = new Map<string, () => void>();
 
 export function scheduleDeletion({ webhookId, postUrl }: Webhook): void {
-  // The client of the current session: the user may sign out before the delay is over.
+  // Keeps the client of this session, because the user may sign out before the delay is over.
   const client = paybell();
   const deleteNow = async () => {
     cancelTimer();

@@ -134,7 +134,7 @@ function nameOf({ event, networkId, postUrl }: Webhook): string {
 
 const PAUSED = 'Its endpoint is paused: deliveries are held until someone resumes it';
 
-/** A suspended webhook says more of its state than its name. */
+/** The badge of the state. Another part of the row explains a suspended webhook. */
 function State({ state }: { state: WebhookState | null }) {
   if (state === null || state === 'suspended') return null;
   return (

@@ -12,11 +12,11 @@ export type WebhookState = 'active' | 'suspended' | 'paused';
 
 /** Details of a webhook that its list leaves out. */
 export type WebhookDetails = {
-  /** Null unless it may be suspended. */
+  /** Null unless the webhook may be suspended. */
   readonly health: WebhookHealth | null;
-  /** Null while it is not known, or if too many endpoints are paused to fit into one response. */
+  /** Null while the state is unknown, or if too many endpoints are paused for one response. */
   readonly state: WebhookState | null;
-  /** Null for the default of its event. */
+  /** Null for the default of the event kind. */
   readonly finality: WebhookFinality | null;
 };
 
@@ -50,7 +50,7 @@ export function useDetails(
   };
 }
 
-/** One request for each row would be too many, so only webhooks in cells of the coverage are requested that have some. */
+/** Avoids a request for each row: requests only the webhooks in coverage cells for which `hasSome` is true. */
 function idsInCells(webhooks: readonly Webhook[], coverage: Coverage | null, hasSome: (cell: Cell) => boolean) {
   const cells = (coverage?.networks ?? []).flatMap(({ networkId, events }) =>
     events.filter(hasSome).map(({ event }) => `${networkId} ${event}`),

@@ -29,7 +29,7 @@ export function BulkResendDialog({ initial, onClose }: DialogProps) {
   const match = withTransaction(filters) as DeliveryMatch;
   const search = new URLSearchParams(withTransaction(filters)).toString();
   const count = useResponse(search, (signal) => paybell().deliveries.countRedelivering(match, { signal }));
-  // A trial counts for the filters that it was made for.
+  // A trial counts only for the filters with which it was made.
   const [trial, setFailed] = useState<{ trials: readonly FailedTrial[]; search: string } | null>(null);
   const failed = trial?.search === search ? trial.trials : null;
   const total = count.loading || count.problem !== null ? null : (count.data?.totalResults ?? null);

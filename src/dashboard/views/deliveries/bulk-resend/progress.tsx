@@ -8,7 +8,7 @@ import { changeQuery } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
 
 const POLL_MS = 1_000;
-/** All were sent, and some failed and are retried by their schedule. */
+/** Used once all deliveries were sent, while failed ones are retried by their schedule. */
 const RETRIES_POLL_MS = 10_000;
 
 /** The progress of a bulk resend. Its ID is in the URL, so that it survives a reload and can be shared. */

@@ -19,7 +19,7 @@ export function StatusTabs({ query, chosen, counts }: TabsProps) {
     urlFor(DASHBOARD_PATHS.deliveries, { ...values, status, page: null, delivery: null });
   const tabs = DELIVERY_STATUSES.map((status): Tab => {
     const { label, tone, icon, description } = STATUS_DISPLAY[status];
-    // Deliveries that need someone are coloured, because they are easily missed among large numbers of others.
+    // Colours deliveries that need attention, because people easily miss them among large numbers of other deliveries.
     const needsSomeone = (tone === 'bad' || tone === 'warning') && (counts?.[status] ?? 0) > 0;
     return {
       ...{ to: urlOf(status), label, icon, title: description, isChosen: chosen === status },

@@ -29,7 +29,7 @@ export function DeliveryPanel({ deliveryId }: { deliveryId: string }) {
     POLL_MS,
     (delivery) => delivery !== null,
   );
-  // While the next delivery loads, the previous one must not be shown as if it were it.
+  // While the next delivery loads, the panel must not show the previous delivery in its place.
   const data = response.data?.deliveryId === deliveryId ? response.data : null;
   const heading = useFocusOnOpening(deliveryId, data !== null);
   return (

@@ -19,7 +19,7 @@ import { LastResponse } from '../../deliveries/table.tsx';
 
 const SHOWN = 10;
 
-/** `said` is the problem that the page says already. */
+/** `said` is the problem that the page already shows. */
 type DeliveriesProps = {
   endpointId: string;
   counts: DeliveryCounts | null;
@@ -27,7 +27,10 @@ type DeliveriesProps = {
   said: ApiProblem | null;
 };
 
-/** The newest deliveries to the endpoint, and the bulk resend of what failed there or waits for its next attempt. */
+/**
+ * The newest deliveries to the endpoint, and a bulk resend of deliveries that failed there or wait for their next
+ * attempt.
+ */
 export function EndpointDeliveries({ endpointId, counts, round, said }: DeliveriesProps) {
   const [resending, setResending] = useState<'failed' | 'retrying' | null>(null);
   const { data, problem } = useResponse(

@@ -25,7 +25,7 @@ import { EndpointWebhooks } from './webhooks.tsx';
 
 const POLL_MS = 5_000;
 
-/** One endpoint: its state, what was sent to it, its webhooks and its settings. */
+/** One endpoint: its state, its deliveries, its webhooks and its settings. */
 export function EndpointView({ endpointId }: { endpointId: string }) {
   const redelivery = useRoute().query.get('redelivery') || null;
   const response = useResponse(endpointId, (signal) => paybell().endpoints.get(endpointId, { signal }));
@@ -96,7 +96,7 @@ const CONSEQUENCES = {
   active: null,
   failing: null,
   paused: 'Its deliveries are held until you resume it.',
-  suspended: 'The deliveries of its suspended webhooks are held until you resume those.',
+  suspended: 'The deliveries of its suspended webhooks are held until you resume these webhooks.',
 } as const;
 
 function Condition({ endpoint }: { endpoint: EndpointDetail }) {

@@ -32,7 +32,7 @@ export function EndpointCharts({ endpoint, round }: ChartsProps) {
 
 type TilesProps = { endpoint: Endpoint; counts: ResponseState<DeliveryCounts> };
 
-/** The deliveries to this endpoint alone. Each number leads to the deliveries that it counts. */
+/** Counts of the deliveries to this endpoint. Each number links to the deliveries that it counts. */
 export function EndpointTiles({ endpoint, counts }: TilesProps) {
   const { endpointId, lastSequence } = endpoint;
   if (counts.data === null) {

@@ -16,7 +16,7 @@ import { useResponse } from '../../../use-response.ts';
 import { resumeWebhook } from '../../webhooks/resume.ts';
 import { STATE_DISPLAY } from '../state-badge.tsx';
 
-/** `said` is the problem that the page says already. */
+/** `said` is the problem that the page already shows. */
 type WebhooksProps = { endpointId: string; round: number; said: ApiProblem | null; reload: () => Promise<void> };
 
 /** The webhooks that have the URL, with their state. */

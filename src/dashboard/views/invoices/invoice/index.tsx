@@ -20,7 +20,7 @@ import { blindSpotOf, priceText, sentenceOf } from '../words.ts';
 import { CancelInvoice, CheckBalance } from './actions.tsx';
 
 const POLL_MS = 3_000;
-/** The payer and the payee are known here. */
+/** Leaves out the columns that are the same for all payments of an invoice. */
 const COLUMNS = PAYMENT_COLUMNS.filter(({ name }) => name !== 'parties' && name !== 'subject');
 
 /** One invoice: what to pay and where, what was received, and what is missing. */

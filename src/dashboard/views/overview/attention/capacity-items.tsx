@@ -10,7 +10,7 @@ import { AttentionItem } from './item.tsx';
 /** Shorter delays are part of normal operation. */
 const OVERDUE_MS = 60_000;
 
-/** The share of a limit from which it is worth a look. */
+/** The share of a limit above which the limit needs attention. */
 const NEAR = 0.8;
 
 export function isOverdue(stats: Stats | null): boolean {

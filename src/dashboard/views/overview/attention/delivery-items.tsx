@@ -3,7 +3,7 @@ import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { urlFor } from '../../../router.tsx';
 import { AttentionItem } from './item.tsx';
 
-/** Events of the last day that were sent to no one. */
+/** Events of the last day that reached no webhook. */
 export function MissedItem({ events }: { events: number }) {
   if (events === 0) return null;
   const to = urlFor(DASHBOARD_PATHS.events, { matched: 'false', range: '1d' });
@@ -16,7 +16,7 @@ export function MissedItem({ events }: { events: number }) {
 }
 
 type FailedProps = {
-  /** How many failed for good in the period, and how many are in that state now. */
+  /** How many deliveries failed permanently in the period, and how many are failed now. */
   inPeriod: number;
   now: number;
   period: string;

@@ -28,7 +28,7 @@ export function EndpointItems({ suspended, failing }: UnhealthyEndpoints) {
   );
 }
 
-/** A paused endpoint that holds nothing needs no one. */
+/** The paused endpoints that have held deliveries. Other paused endpoints need no attention. */
 export function holding(paused: EndpointList | null): readonly Endpoint[] {
   return (paused?.endpoints ?? []).filter(({ waiting }) => waiting > 0);
 }

@@ -22,7 +22,7 @@ type AttentionProps = {
   failed: number | null;
   /** The time range of the statistics in words. */
   period: string;
-  /** Why something is not known; null if something else on the view says it. */
+  /** Why a part is unknown; the problem is null if another part of the view shows it. */
   problems: readonly NotKnown[];
   sources: SourceList | null;
 };
@@ -36,7 +36,7 @@ export function Attention(props: AttentionProps) {
   const halted = (networks?.chains ?? []).filter(({ state }) => state === 'halted');
   const failedInPeriod = failed === null || failed === 0 ? 0 : (stats?.total.failed ?? 0);
   const count = countItems({ ...props, halted }) + (failedInPeriod > 0 ? 1 : 0);
-  // As long as one of these is not known, neither is whether all is well.
+  // While one of these is unknown, the view cannot say that nothing needs attention.
   const isKnown = stats !== null && endpoints !== null && paused !== null && missed !== null;
   if (count === 0 && !isKnown) return <Unknown problems={problems} />;
   if (count === 0) {

@@ -5,7 +5,7 @@ import { Link } from '../../../router.tsx';
 type ItemProps = {
   tone: 'bad' | 'warning';
   icon: IconName;
-  /** Goes to exactly what the sentence names. A target that begins with # is on this page. */
+  /** Links to the things that the sentence names. A target that begins with # is on this page. */
   action: { readonly label: string; readonly to: string };
   children: ComponentChildren;
 };

@@ -3,7 +3,7 @@ import type { EndpointList } from '../../../../client/endpoints.ts';
 import { paybell } from '../../../api.ts';
 import { type ResponseState, useResponse } from '../../../use-response.ts';
 
-/** The list names this many of each kind, and counts the others. */
+/** The list names this many of each kind, and counts the rest. */
 const MAX_NAMED = 5;
 
 export type UnhealthyEndpoints = { readonly suspended: EndpointList; readonly failing: EndpointList };
@@ -22,7 +22,10 @@ export function useUnhealthyEndpoints(): ResponseState<UnhealthyEndpoints> {
   });
 }
 
-/** The endpoints that are paused. This and what follows wait for the statistics, so that these are not shown later. */
+/**
+ * The paused endpoints. This request and the next ones wait for the statistics, so that they do not delay the
+ * statistics.
+ */
 export function usePausedEndpoints(isWanted: boolean): ResponseState<EndpointList | null> {
   return useResponse(`paused endpoints ${isWanted}`, async (signal) =>
     isWanted ? paybell().endpoints.list({ ...MOST_WAITING, state: 'paused' }, { signal }) : null,
@@ -47,7 +50,7 @@ export function usePausedSources(followsNetworks: boolean) {
   );
 }
 
-/** The delivery that is overdue for longest, asked for only if one is. */
+/** The delivery that is overdue for longest. Asks only if a delivery is overdue. */
 export function useMostOverdue(isOverdue: boolean): Delivery | null {
   const { data } = useResponse(`most overdue ${isOverdue}`, async (signal) => {
     if (!isOverdue) return null;

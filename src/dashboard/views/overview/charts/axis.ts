@@ -7,12 +7,12 @@ export function timeRange(timestamps: ArrayLike<number>, nowS: number): [number,
   return [Math.min(timestamps[0] ?? last, last - MIN_RANGE_S), last];
 }
 
-/** A little more than the average digit takes in the font of the axis. */
+/** A little more than the average width of a digit in the font of the axis. */
 const CHARACTER_PX = 7;
 const GAP_PX = 14;
 const MIN_WIDTH_PX = 44;
 
-/** As wide as the longest label, so that none is cut. The first layout has no labels. */
+/** The width of the longest label, so that no label is cut. The first layout has no labels. */
 export function axisWidth(labels: readonly string[] | null): number {
   const longest = Math.max(0, ...(labels ?? []).map((label) => label?.length ?? 0));
   return Math.max(MIN_WIDTH_PX, longest * CHARACTER_PX + GAP_PX);

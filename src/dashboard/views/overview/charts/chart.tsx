@@ -53,7 +53,7 @@ function Swatch({ colour, dash }: { colour: SeriesColour; dash: Series['dash'] |
 
 type TableRow = { readonly seconds: number; readonly values: readonly (number | null)[] };
 
-/** Newest first, without the rows in which nothing happened. */
+/** Newest first, without the rows that have no activity. */
 function ChartTable({ chart: { title, timestamps, series, text } }: { chart: ChartData }) {
   const rows = timestamps
     .map((seconds, index): TableRow => ({ seconds, values: series.map(({ values }) => values[index] ?? null) }))

@@ -13,7 +13,7 @@ export type Series = {
   readonly fill?: boolean;
   /** Draws nothing at zero, which keeps a chart without failures free of a flat line. */
   readonly hideZeros?: boolean;
-  /** One for each timestamp; null if there is no value. */
+  /** One value for each timestamp; null if there is none. */
   readonly values: readonly (number | null)[];
 };
 
@@ -26,9 +26,9 @@ export type ChartData = {
   readonly text: (value: number | null | undefined) => string;
   /** The top of the axis is never below this. */
   readonly minTop?: number;
-  /** The distances that the labels of the axis may have. Without it, they are round in the decimal system. */
+  /** The distances that the labels of the axis may have; by default, round decimal numbers. */
   readonly steps?: readonly number[];
-  /** Latencies differ by factors of thousands; on a linear axis the small ones would all be at zero. */
+  /** Latencies differ by factors of thousands. On a linear axis, all small latencies would be at zero. */
   readonly logarithmic?: boolean;
 };
 

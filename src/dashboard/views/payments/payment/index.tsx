@@ -43,7 +43,7 @@ export function PaymentView({ paymentId }: { paymentId: string }) {
   );
 }
 
-/** A number alone would not be a title: an announced payment may have neither a token nor a payer. */
+/** Adds words, because an announced payment may have neither a token nor a payer, and a number alone is not a title. */
 function titleOf(payment: PaymentDetail): string {
   const { amount, token, payer } = payment;
   const what = amount !== null && token.symbol === null && token.address === null ? 'Payment of ' : '';
@@ -145,7 +145,7 @@ function Token({ networkId, token: { address, symbol, isListed } }: Pick<Payment
   );
 }
 
-/** Leads to the other payments of the agreement or transfer. */
+/** Links to the other payments of the agreement or transfer. */
 function Subject({ id }: { id: string }) {
   return (
     <code>

@@ -5,7 +5,7 @@ import { JsonText } from '../../../components/values/json-text.tsx';
 import { Failure, Loading, NotShown } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 
-/** The record of the log. It is folded, and read when someone opens it. */
+/** The record of the log, which is collapsed. It is loaded when someone opens it. */
 export function RawLog({ paymentId }: { paymentId: string }) {
   const [isOpen, setIsOpen] = useState(false);
   return (

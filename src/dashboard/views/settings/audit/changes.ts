@@ -28,7 +28,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   networkIds: 'Networks',
   dateExpires: 'Expires',
   dateRevoked: 'Revoked',
-  overlapHours: 'Old one valid for, in hours',
+  overlapHours: 'Overlap in hours',
   inForce: 'In force',
   headerNames: 'Headers',
 };
@@ -54,7 +54,7 @@ function simpleText(value: unknown): string | null {
   return items.includes(null) ? null : items.length === 0 ? 'none' : items.join(', ');
 }
 
-/** An object of single values, such as `Finality: final`; null for one that has more in it. */
+/** An object of single values, such as `Finality: final`; null for any other object. */
 function textOfFields(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const fields = Object.entries(value).map(([field, inner]) => {
@@ -64,7 +64,7 @@ function textOfFields(value: unknown): string | null {
   return fields.includes(null) ? null : fields.join(', ');
 }
 
-/** Several such objects; null for anything else. */
+/** A list of such objects; null for anything else. */
 function textOfItems(value: unknown): string | null {
   if (!Array.isArray(value)) return null;
   const items = value.map(textOfFields);

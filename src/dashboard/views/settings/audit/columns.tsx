@@ -45,7 +45,7 @@ export function columnsOf(names: KeyNames): readonly Column<AuditEntry>[] {
   ];
 }
 
-/** Leads to the object where it has a view. A key also has a name. */
+/** Links to the view of the object, if it has one. A key also has a name. */
 function Target({ id, names }: { id: string; names: KeyNames }) {
   const to = id.startsWith('wh_')
     ? urlFor(DASHBOARD_PATHS.webhooks, { webhookId: id })

@@ -8,7 +8,7 @@ export type KeyNames = ReadonlyMap<string, string>;
 
 const NO_NAMES: KeyNames = new Map();
 
-/** The names of the newest keys by their ID. Without the permission to read keys there are none. */
+/** The names of the newest keys by their ID. Empty without the permission to read keys. */
 export function useKeyNames(): KeyNames {
   const allowed = !useObservable(missingPermissions).has('keys:read');
   const { data } = useResponse(`names of keys ${allowed}`, async (signal): Promise<KeyNames> => {

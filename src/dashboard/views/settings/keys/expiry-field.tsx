@@ -4,7 +4,7 @@ const DAY_S = 86_400;
 const CHOICES_DAYS = [7, 30, 90, 365];
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** Without a choice the server takes the expiry of the key that creates. */
+/** Without a choice, the new key expires with the key that creates it. */
 export function expiryOf(days: string, nowMs: number): { dateExpires?: number } {
   return days === '' ? {} : { dateExpires: Math.floor(nowMs / 1000) + Number(days) * DAY_S };
 }
@@ -12,7 +12,7 @@ export function expiryOf(days: string, nowMs: number): { dateExpires?: number } 
 type ExpiryProps = {
   value: string;
   onChange: (days: string) => void;
-  /** When the key of the session expires: no key that it creates may last longer. Null for never. */
+  /** When the key of the session expires, which is the latest expiry of a new key; null for never. */
   latestS: number | null;
   error: string | null;
 };

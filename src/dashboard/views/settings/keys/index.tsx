@@ -73,7 +73,7 @@ export function ApiKeys() {
   );
 }
 
-/** As the server decides it: without this key, none is left or none that can create another. */
+/** Whether no other key is left, or no other key that can create keys. The server uses the same rule. */
 function isLast(target: ApiKey, keys: readonly ApiKey[]): boolean {
   const manages = ({ permissions }: ApiKey) => permissions.includes('keys:write');
   const others = keys.filter((key) => key.keyId !== target.keyId && isInForce(key));

@@ -2,14 +2,14 @@ import { PERMISSIONS, type Permission } from '../../../../domain/keys/api-keys.t
 import { missingText } from '../../../components/action-button.tsx';
 
 type FieldsProps = {
-  /** Permissions that the key of the session has and can give. */
+  /** Permissions of the session's key, which a new key can have. */
   held: readonly Permission[];
   chosen: readonly Permission[];
   onChange: (chosen: readonly Permission[]) => void;
   error: string | null;
 };
 
-/** Who may only look needs no signing secrets. */
+/** A read-only key does not need the signing secrets. */
 function isLookingOnly(permission: Permission): boolean {
   return permission.endsWith(':read') && permission !== 'secrets:read';
 }
@@ -25,7 +25,7 @@ export function PermissionFields({ held, chosen, onChange, error }: FieldsProps)
           Read only
         </button>
         <button type="button" class="button button-small" onClick={() => onChange(held)}>
-          All that you have
+          All your permissions
         </button>
         <button type="button" class="button button-small" onClick={() => onChange([])}>
           None

@@ -10,13 +10,16 @@ import { signOut } from '../../../session.ts';
 type RevokeProps = {
   apiKey: ApiKey;
   isOwn: boolean;
-  /** Whether no other key is known that can create others. */
+  /** Whether no other known key can create keys. */
   isLastKnown: boolean;
   onRevoked: () => Promise<void>;
   onClose: () => void;
 };
 
-/** Revoking cannot be undone, so the dialog shows the last use, and names the last key. The server revokes that one only if asked to. */
+/**
+ * Revoking cannot be undone, so the dialog shows the last use, and warns if this is the last key that can create keys.
+ * The server revokes the last key only with a confirmation.
+ */
 export function RevokeDialog({ apiKey, isOwn, isLastKnown, onRevoked, onClose }: RevokeProps) {
   const [isLast, setIsLast] = useState(isLastKnown);
   const { keyId, name, prefix, lastFour, dateLastUsed } = apiKey;
@@ -49,7 +52,7 @@ export function RevokeDialog({ apiKey, isOwn, isLastKnown, onRevoked, onClose }:
             <code>
               {prefix}…{lastFour}
             </code>{' '}
-            is refused from its next request on. This cannot be undone.
+            fails from its next request on. This cannot be undone.
           </p>
           {isOwn ? <OwnKey /> : <LastUse seconds={dateLastUsed} />}
         </>
@@ -82,7 +85,7 @@ function LastKey() {
     <p class="alert alert-bad" role="alert">
       <Icon name="alert" />
       <span>
-        <strong>It is the last key that can create others.</strong> Create another one first. Without any, only the
+        <strong>It is the last key that can create keys.</strong> Create another key first. Without such a key, only the
         operator of the server can give access again.
       </span>
     </p>

@@ -7,7 +7,7 @@ import {
 } from '../../../../domain/chain/finality-by-amount.ts';
 import { LevelControl } from './level-control.tsx';
 
-/** The rules that a form begins with. */
+/** The initial rules of a form. */
 export const FIRST_RULES: FinalityByAmount = {
   rules: [{ maxAmount: '50', tokens: ['usd'], finality: 'seen' }],
   otherwise: 'final',

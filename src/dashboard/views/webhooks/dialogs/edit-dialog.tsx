@@ -9,7 +9,7 @@ import { bumpWebhooksRevision } from '../revision.ts';
 
 /** Only the URL of a webhook can change. */
 export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  // With the ETag, the server rejects the change if the webhook was changed in the meantime.
+  // With the ETag, the server rejects the change if the webhook has changed since then.
   const tagged = useResponse(webhook.webhookId, (signal) =>
     paybell().webhooks.getTagged(webhook.webhookId, { signal }),
   );

@@ -14,7 +14,7 @@ type LevelControlProps = {
   /** Options before and after the levels. */
   before?: ComponentChildren;
   after?: ComponentChildren;
-  /** Follows the words of a level. */
+  /** Text after the words of a level. */
   markOf?: (level: Finality) => string;
 };
 

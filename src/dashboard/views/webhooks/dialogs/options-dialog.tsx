@@ -17,7 +17,7 @@ import { FinalityField } from './finality-field.tsx';
 
 type DialogProps = { webhook: Webhook; onClose: () => void };
 
-/** Shows the finality of a webhook, and its payload filter in words, and changes them. */
+/** Shows and changes the finality of a webhook and its payload filter, which it also shows in words. */
 export function OptionsDialog({ webhook, onClose }: DialogProps) {
   const { webhookId } = webhook;
   const response = useResponse(webhookId, (signal) => paybell().webhooks.options(webhookId, { signal }));
@@ -43,7 +43,7 @@ function OptionsForm({ webhook, options, onClose }: DialogProps & { options: Web
   const filter = parseFilterText(text);
 
   const save = async (replacement: unknown) => {
-    // Unchecked: the server reports what is wrong with it.
+    // Sent unchecked, because the server reports mistakes.
     await paybell().webhooks.replaceOptions(webhook.webhookId, { finality, filter: replacement } as WebhookOptions);
     showToast({ tone: 'good', text: 'Options saved. They apply to events that are accepted from now on.' });
     bumpWebhooksRevision();
@@ -144,7 +144,7 @@ function Words({ filter }: { filter: unknown }) {
   );
 }
 
-/** Each with the field of the filter that it is about. */
+/** Each error with its field of the filter. */
 function FilterErrors({ errors }: { errors: readonly { name: string; message: string }[] }) {
   return (
     <>

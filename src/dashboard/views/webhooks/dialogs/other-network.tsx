@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks';
 import { MAX_NETWORK_ID, networkName } from '../../../../domain/networks.ts';
 
-/** The network that a text names; null if it names none. */
+/** The network id in a text; null if the text is not a network id. */
 export function networkIdIn(text: string): number | null {
   const trimmed = text.trim();
   return /^[0-9]{1,16}$/.test(trimmed) && Number(trimmed) <= MAX_NETWORK_ID ? Number(trimmed) : null;
@@ -9,7 +9,7 @@ export function networkIdIn(text: string): number | null {
 
 type OtherNetworkProps = { value: string; onInput: (value: string) => void; onAdd: (networkId: number) => void };
 
-/** Any network by its ID. A number that is typed and not added counts too, so that registering does not lose it. */
+/** Any network by its ID. A typed number counts even if it was not added, so that registering does not lose it. */
 export function OtherNetwork({ value, onInput, onAdd }: OtherNetworkProps) {
   const descriptionId = useId();
   const networkId = networkIdIn(value);

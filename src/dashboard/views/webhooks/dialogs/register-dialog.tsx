@@ -41,7 +41,7 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   };
 
   const register = async () => {
-    // A key that may not read webhooks registers without knowing what was there.
+    // A key that may not read webhooks registers without knowing the existing ones.
     const before = await readRegisteredPairs(postUrl).catch(() => null);
     const { totalResults } = await paybell().webhooks.register(registration);
     const existed = before === null ? 0 : countRegistered(chosen, before);
@@ -80,13 +80,13 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   );
 }
 
-/** A network that is typed counts as chosen, whether it was added or not. */
+/** A typed network counts as chosen, even if it was not added. */
 function withTyped(picked: Chosen, typed: string): Chosen {
   const networkId = networkIdIn(typed);
   return networkId === null ? picked : { ...picked, networkIds: [...new Set([...picked.networkIds, networkId])] };
 }
 
-/** How many webhooks there will be, and how many of them there are already. */
+/** How many webhooks there will be, and how many of them already exist. */
 function Preview({ chosen: { networkIds, events }, existing }: { chosen: Chosen; existing: number }) {
   const count = networkIds.length * events.length;
   return (

@@ -7,7 +7,7 @@ import type { Chosen } from './pairs.tsx';
 export type RegisteredPairs = ReadonlySet<string>;
 
 const PER_PAGE = 100;
-/** If a URL has more webhooks, some of them count as new. */
+/** If a URL has more pages of webhooks, some of its webhooks count as new. */
 const MAX_PAGES = 20;
 const TYPING_MS = 300;
 
@@ -22,7 +22,7 @@ export function countRegistered({ networkIds, events }: Chosen, registered: Regi
 export async function readRegisteredPairs(postUrl: string, signal?: AbortSignal): Promise<RegisteredPairs> {
   const { endpoints } = paybell();
   const options = signal === undefined ? {} : { signal };
-  // The filter takes the beginning of a URL, and of all that begin with it, the URL itself is the first.
+  // The filter matches the beginning of URLs. The URL itself sorts before all longer URLs.
   const found = await endpoints.list({ postUrl, sortBy: 'postUrl', sortDir: 'asc', limit: 1 }, options);
   const endpoint = found.endpoints.find((each) => each.postUrl === postUrl);
   const pairs = new Set<string>();
@@ -35,7 +35,7 @@ export async function readRegisteredPairs(postUrl: string, signal?: AbortSignal)
   return pairs;
 }
 
-/** The pairs of the URL, once no one has typed for a moment; null while they are not known. */
+/** The pairs of the URL, after a short pause in typing; null while they are unknown. */
 export function useRegisteredPairs(postUrl: string): RegisteredPairs | null {
   const [settled, setSettled] = useState(postUrl);
   useEffect(() => {

@@ -12,7 +12,7 @@ export function FactEvents({ events, current }: { events: readonly FactEvent[]; 
   if (events.length === 0) return null;
   return (
     <>
-      <h4>Events made of it</h4>
+      <h4>Its events</h4>
       <ul class="fact-events small">
         {events.map((event, index) => (
           <li key={event.eventId ?? index}>
