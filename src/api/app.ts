@@ -11,15 +11,15 @@ import { type FoundRoute, Routes } from './routes.ts';
 /** Bun rejects URLs over about 16 KB without a body. This limit is lower, so that the client gets a problem. */
 const MAX_URL_LENGTH = 8_192;
 const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$/;
-/** A client that announces more than this is disconnected after a problem, instead of being read to the end. */
+/** If a client announces more than this, Paybell closes the connection after a problem, instead of reading the rest. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 const SLOW_MS = 500;
 
 /** The HTTP app as a value: it does not listen, and tests call `fetch` without a port. */
 export type App = {
-  /** `server` is Bun's, and knows the connection of the request. */
+  /** `server` is Bun's server, which knows the connection of the request. */
   readonly fetch: (request: Request, server?: Connections) => Promise<Response>;
-  /** For a method that no path accepts, whatever `request.method` says: 405, or 404 where there is no path. */
+  /** For a method that no path accepts, whatever `request.method` says: 405, or 404 if there is no such path. */
   readonly fetchUnknownMethod: App['fetch'];
   /** Paths without a parameter that requests often name. */
   readonly paths: readonly string[];
@@ -77,7 +77,7 @@ export function createApp(context: ApiContext): App {
   };
 }
 
-/** In metrics and the log, where any text of a client as a label would be without a bound. */
+/** The label in metrics and the log, because a client's text would make the number of labels unbounded. */
 const UNKNOWN_METHOD = 'unknown';
 
 /** Splits the text, because building a URL object for every request costs several times as much. */
@@ -144,7 +144,7 @@ async function findRoute(routes: Routes, path: string, processor: string): Promi
 function respondWithProblem(error: unknown, state: RequestState, context: ApiContext, request: Request): Response {
   const problem = asProblem(error);
   const isUnknownPath = problem.code === 'not_found' && state.route === null;
-  // Without the API there is no dashboard that the page could link to.
+  // Without the API, there is no dashboard for a link on the page.
   if (isUnknownPath && servesApi(context.config) && wantsPage(request, state.path)) return notFoundPage(state.path);
   if (problem.status >= 500) {
     const { requestId, route, span } = state;
@@ -162,7 +162,7 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, { status: response.status, headers });
 }
 
-/** Logging every request would cost a quarter of the throughput, so `info` has only those that failed or were slow. */
+/** Logging every request would cost a quarter of the throughput, so `info` has only failed and slow requests. */
 function record(
   { metrics, log }: ApiContext,
   method: string,

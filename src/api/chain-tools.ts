@@ -21,17 +21,17 @@ export type ChainTools = {
   ): Promise<SourcePreview>;
   /** The stored form of each address, or its mistake. */
   parseAddresses(networkId: number, texts: readonly string[]): Promise<readonly Parsed[]>;
-  /** For the invoices of a network, which must be followed. */
+  /** The tools for invoices on a network. Throws if Paybell does not follow the network. */
   invoicesOf(networkId: number): InvoiceTools;
-  /** The newest events that a definition which is not stored would have led to. */
+  /** The newest events that an unstored definition would have made. */
   previewRecent(definition: SourceDefinition): Promise<SourceRecentEvents>;
 };
 
 /** Questions of invoices to their network. */
 export type InvoiceTools = {
   /**
-   * For each invoice, what it becomes or the problem with it, and how the logs of their tokens are read. Nodes are asked within
-   * `asking`, and only for tokens that are new.
+   * Returns the prepared invoice or the problem for each invoice, and how to read the logs of each token. Asks nodes
+   * only about new tokens, and only inside `asking`.
    */
   prepare(
     networkId: number,
@@ -43,6 +43,6 @@ export type InvoiceTools = {
   }>;
   /** The newest block of a node. */
   readHead(networkId: number): Promise<number>;
-  /** The balance of an address now, in the smallest unit; null if the node does not say. */
+  /** The balance of an address now, in the smallest unit; null if the node returns no balance. */
   readBalance(networkId: number, token: string, address: string): Promise<bigint | null>;
 };

@@ -46,15 +46,15 @@ export type ApiContext = {
   readonly feeds: Feeds;
   readonly listeners: Listeners;
   readonly metrics: Metrics;
-  /** For a scrape: of this process, or of all that share its port. */
+  /** The text for a scrape: of this process, or of all processes that share its port. */
   readonly metricsText: () => Promise<string>;
   /** Null if OpenTelemetry is off. */
   readonly tracer: Tracer | null;
   /** Null if `CHAIN_RPC` is not set. */
   readonly chain: ChainTools | null;
-  /** Wakes the dispatcher: something may be due. */
+  /** Wakes the dispatcher, because a delivery may be due. */
   readonly onWork: () => void;
-  /** Wakes the job that runs tasks: a request started one. */
+  /** Wakes the job that runs tasks, because a request has started a task. */
   readonly onTask: () => void;
   /** Sends a body to a webhook now, outside the queue. */
   readonly sendTest: (
@@ -73,7 +73,7 @@ export type ApiContext = {
   readonly nowMs: () => number;
   /** Workers of this process that keep failing, such as the one that claims deliveries. */
   readonly failingWorkers: () => readonly FailingWorker[];
-  /** Why the store accepts no writes; null while it does. */
+  /** Why the database accepts no writes; null while it accepts them. */
   readonly writeProblem: () => Pick<WriteProblem, 'reason'> | null;
   /** False while the service starts, and from the moment it begins to stop. */
   readonly isReady: () => boolean;
@@ -98,7 +98,7 @@ export type RequestState = Counted & {
 
 /** An authenticated client: the holder of one of the entity's keys, or the operator acting for the entity. */
 export type Caller = {
-  /** The actor in the audit log: the id of the key, or one of an operator. */
+  /** The actor in the audit log: the id of the entity's key or of the operator's key. */
   readonly keyId: string;
   readonly entityId: string;
   readonly revision: number;

@@ -38,7 +38,7 @@ type Documentation = {
   readonly summary: string;
   readonly description?: string;
   readonly responses: Responses;
-  /** The problems of this operation besides those that every operation has. */
+  /** The problems of this operation, in addition to the problems of every operation. */
   readonly problems?: readonly ProblemCode[];
 };
 
@@ -76,8 +76,8 @@ export type Handler = (
  */
 export type Operation = Documentation & {
   /**
-   * The permission that a key needs, `any` when every valid key may call it, `operator` when only an operator's key may, or `none`
-   * when no key is needed.
+   * The permission that a key needs. `any`: every valid key may call the operation. `operator`: only an operator's key
+   * may. `none`: no key is needed.
    */
   readonly permission: Permission | 'any' | 'operator' | 'none';
   readonly query: z.ZodObject | null;
@@ -134,7 +134,7 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
   permission: Operation['permission'],
   admit: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Client>,
 ): Operation {
-  // When every field is optional, the whole body is.
+  // If every field is optional, the whole body is optional.
   const emptyBody = () => (body?.safeParse({}).success ? {} : undefined);
   const queries = new QueryParser(query);
   return {
@@ -159,7 +159,7 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
   };
 }
 
-/** If it were ignored, a filter or a `dryRun` in the body would seem to have been applied. */
+/** An ignored body would be dangerous: a filter or a `dryRun` in it would seem to have been applied. */
 const UNEXPECTED_BODY: InputError = { in: 'body', name: '', message: 'must be empty; send inputs in the query string' };
 
 function hasBody(request: Request): boolean {
@@ -178,7 +178,9 @@ const MAX_REMEMBERED_LENGTH = 256;
 
 const noParameters = z.strictObject({});
 
-/** Parses the query strings of one operation. Most requests repeat a few of them, so valid results are remembered. */
+/**
+ * Parses the query strings of one operation. Most requests repeat a few query strings, so valid results are remembered.
+ */
 export class QueryParser<Query extends z.ZodObject> {
   readonly #parsed = new BoundedMap<string, Parsed<z.output<Query>>>(MAX_PARSED_QUERIES);
   readonly #schema: z.ZodObject;

@@ -9,7 +9,7 @@ import type { Operation } from './operation.ts';
 type Load = (config: Config) => Promise<readonly Operation[]>;
 type Groups = Readonly<Record<string, readonly Load[]>>;
 
-/** The paths of a group: the given one, and those below it that no earlier group has. */
+/** A group has `path`, and the paths below it that no earlier group has. */
 export type OperationGroup = { readonly path: string; readonly load: () => Promise<readonly Operation[]> };
 
 /** By path below the base path of the entity's API, in the order of the OpenAPI document. */

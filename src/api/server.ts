@@ -4,8 +4,8 @@ import type { Logger } from '../log.ts';
 import type { App } from './app.ts';
 
 /**
- * None of Bun's own, whose 413 has no body and comes before 401, 404 and 405. The app reads no more than its limits, and
- * what it has not read waits at the client: a body of 300 MB cost the process 13 MB.
+ * Turns Bun's own limit off, whose 413 has no body and comes before 401, 404 and 405. The app reads no more than its
+ * own limits, and the rest waits at the client: a body of 300 MB cost the process 13 MB.
  */
 const MAX_REQUEST_BYTES = Number.MAX_SAFE_INTEGER;
 const IDLE_TIMEOUT_S = 30;
@@ -58,7 +58,7 @@ async function drain(server: Server<undefined>, log: Logger): Promise<void> {
   clearTimeout(timer);
   const { pendingRequests } = server;
   if (pendingRequests > 0) log.warn({ pendingRequests }, `requests did not end within ${DRAIN_MS} ms and are cut off`);
-  // Not awaited: it resolves only when every handler has ended, which one that waits for something may never do.
+  // Not awaited, because it resolves only when every handler has ended, and a waiting handler may never end.
   void server.stop(true);
 }
 

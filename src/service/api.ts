@@ -24,11 +24,11 @@ import { READINESS_GRACE_MS } from './stop-times.ts';
 
 const KEY_USAGE_INTERVAL_MS = 60_000;
 
-/** After a start. A request that comes earlier loads the operations that it needs. */
+/** The time after a start. A request that comes earlier loads the operations that it needs. */
 const LOAD_OPERATIONS_AFTER_MS = 1_000;
 
 export type ServiceOptions = {
-  /** Instead of ADMIN_KEY and ADMIN_KEYS. */
+  /** Used instead of ADMIN_KEY and ADMIN_KEYS. */
   readonly operators?: readonly OperatorKey[];
   /** The metrics of all processes behind the port, if there are several. */
   readonly metricsText?: () => Promise<string>;
@@ -104,7 +104,7 @@ export function createApi(core: Core, delivery: Delivery | null, chain: Chain | 
       if (server === null) return;
       isReady = false;
       clearTimeout(loading);
-      // At once, so that their clients connect to another instance; draining would wait for them to end.
+      // Ends streams at once, so that their clients connect to another instance. Draining would wait for their end.
       streams.close();
       feeds.watch.close();
       await Bun.sleep(READINESS_GRACE_MS);
@@ -114,7 +114,9 @@ export function createApi(core: Core, delivery: Delivery | null, chain: Chain | 
   };
 }
 
-/** Later requests wait for no module, and an update of the files under the process cannot mix two versions. */
+/**
+ * Loads all operations, so that later requests wait for no module, and an update of the files cannot mix two versions.
+ */
 async function loadOperations(app: App, log: Logger): Promise<void> {
   try {
     await app.loadOperations();
@@ -128,7 +130,7 @@ function keyUsageJob(keys: KeyLookup, log: Logger): Job {
   return new Job({ name: 'key usage', log, everyMs, runAtStop: true, run: () => keys.saveUses() });
 }
 
-/** Wakes the delivery of this process and, for work that others can do, the other instances. */
+/** Wakes the delivery of this process and, for work that other instances can do, these instances. */
 function wakersOf(delivery: Delivery | null, notifier: WorkNotifier) {
   const onTask = () => delivery?.tasks.wake();
   const onWork = () => {

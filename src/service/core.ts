@@ -32,8 +32,8 @@ export function createCore(
 ): Core {
   const db = new InstrumentedDatabase(store, metrics);
   db.writes.onChange = (problem) => {
-    if (problem === null) log.info('the store accepts writes again');
-    else log.error(problem, 'the store cannot be written');
+    if (problem === null) log.info('the database accepts writes again');
+    else log.error(problem, 'the database accepts no writes');
   };
   db.dialect.onWorker((worker, isSilent) => {
     if (isSilent) log.error({ worker }, 'a worker of Citus does not respond: its entities get 503 until it does');

@@ -17,7 +17,7 @@ export async function authenticate(context: ApiContext, state: RequestState, hea
   const apiKey = headers.get('api-key');
   const entityId = headers.get('entity-id');
   if (!apiKey || !entityId) throw failed(context, state, missingHeaders({ 'api-key': apiKey, 'entity-id': entityId }));
-  // A header that was sent twice arrives joined by a comma, which neither value can contain.
+  // The values of a header that was sent twice arrive joined by a comma, which no valid value contains.
   if (entityId.includes(',')) throw failed(context, state, invalidKey());
   const keyHash = hashApiKey(apiKey);
   const operator = findOperator(context, keyHash);
@@ -68,7 +68,7 @@ export async function authenticateOperator(
   };
 }
 
-/** Counts an invalid key against the address that it came from. Above the limit of the address it is a 429. */
+/** Counts an invalid key against the client's address. Above the limit of the address, returns a 429. */
 export function failed({ limits }: ApiContext, { clientAddress }: RequestState, problem: Problem): Problem {
   return limits.recordFailure(clientAddress) ?? problem;
 }
@@ -118,14 +118,14 @@ function missingHeaders(given: Record<string, string | null>): Problem {
   });
 }
 
-/** The same for a malformed, unknown, expired or revoked key, so that guessing reveals nothing. */
+/** The same response for a malformed, unknown, expired or revoked key, so that guessing reveals nothing. */
 function invalidKey(): Problem {
   return new Problem('unauthenticated', 'The api-key is not valid. Check that it is complete, current and sent once.', {
     headers: CHALLENGE,
   });
 }
 
-/** The same whether or not the entity exists. */
+/** The same response whether or not the entity exists. */
 function wrongEntity(): Problem {
   return new Problem(
     'wrong_entity',

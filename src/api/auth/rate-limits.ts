@@ -7,13 +7,15 @@ import type { Metrics } from '../../metrics/paybell-metrics.ts';
 
 /** Ten failures a second are more than a typing error causes, and far too few to find a key. */
 const FAILED_LOGINS: Rate = { perSecond: 10, burst: 50 };
-/** A receiver that honours `Cache-Control` reads a key set every few minutes; many can share an address. */
+/**
+ * A receiver that honours `Cache-Control` reads a key set every few minutes, but many receivers can share an address.
+ */
 const OPEN_READS: Rate = { perSecond: 20, burst: 200 };
 const MAX_BUCKETS = 50_000;
-/** Once no address has failed lately, checking costs nothing, because the map is empty. */
+/** Full buckets are removed, so that checks cost nothing while no address has failed lately. */
 const SWEEP_EVERY_MS = 1_000;
 
-/** Which limit a request falls under. Events have their own, and a batch counts as many as it contains. */
+/** The limit for a request. Events have their own limit, and a batch counts for all of its events. */
 export type Limited = 'requests' | 'event' | 'batch';
 
 type Rate = { readonly perSecond: number; readonly burst: number };
@@ -22,7 +24,7 @@ type Rate = { readonly perSecond: number; readonly burst: number };
 type Grant = {
   granted: number;
   remaining: number;
-  /** Seconds until the next token; 0 when there is one. */
+  /** Seconds until the next token; 0 if there is a token now. */
   retryAfterS: number;
   /** Seconds until the bucket is full again. */
   fullInS: number;
@@ -31,13 +33,16 @@ type Grant = {
 /** The limit that a request was counted against, for the headers of its response; null for none. */
 export type Counted = { counted: { readonly limit: Limit; readonly keyId: string } | null };
 
-/** The limits of this process. They are in memory: a limit is there to save work, not to cause it. */
+/** The limits of this process. They are in memory, because a limit must save work and not cause it. */
 export class RateLimits {
   readonly #requests: Limit | null;
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
   readonly #openReads: TokenBuckets;
-  /** Hashes of operators' keys and METRICS_TOKEN, once each was valid: the failures of others must not lock them out. */
+  /**
+   * Hashes of operators' keys and of METRICS_TOKEN that were valid before. Failures of other clients must not lock them
+   * out.
+   */
   readonly #operatorKeys = new Set<string>();
 
   constructor(
@@ -57,7 +62,7 @@ export class RateLimits {
     const limit = limited === 'requests' ? this.#requests : this.#events;
     if (limit === null || isOperator(keyId)) return;
     request.counted = { limit, keyId };
-    // The size of a batch is known only after it was read. At this point it needs room for one event.
+    // The size of a batch is known only after it was read. Until then, it needs a token for one event.
     const grant = limited === 'batch' ? limit.buckets.look(keyId) : limit.buckets.take(keyId);
     if (grant.granted > 0 || (limited === 'batch' && grant.remaining > 0)) return;
     const what = limited === 'requests' ? 'requests' : 'events';
@@ -65,7 +70,7 @@ export class RateLimits {
     throw tooMany(`This key has used up its ${what}.`, grant);
   }
 
-  /** How many events of a batch are within the limit; each of the others is rejected with `rejection`. */
+  /** How many events of a batch are within the limit. Each event past it is rejected with `rejection`. */
   admitEvents(keyId: string, wanted: number): { admitted: number; rejection: Problem } {
     const limit = isOperator(keyId) ? null : this.#events;
     const grant = limit?.buckets.take(keyId, wanted) ?? { granted: wanted, retryAfterS: 0 };
@@ -73,7 +78,7 @@ export class RateLimits {
     return { admitted: grant.granted, rejection: tooMany('This key has used up its events.', grant) };
   }
 
-  /** Counts a request that needs no credentials, and throws when its address has sent too many of them. */
+  /** Counts a request that needs no credentials. Throws if its address has sent too many such requests. */
   admitAddress(clientAddress: () => string | null): void {
     const address = clientAddress();
     const grant = address === null ? null : this.#openReads.take(addressBlock(address));
@@ -83,9 +88,9 @@ export class RateLimits {
   }
 
   /**
-   * Counts an invalid key. If the address has sent too many of them lately, returns the problem, otherwise null. A key
-   * of an entity is looked up first, so the failures of others behind the same address never affect a valid key. Such
-   * keys have too many random bits to be guessed.
+   * Counts an invalid key. Returns a problem if the address has sent too many invalid keys lately, otherwise null.
+   * Valid keys of entities are accepted before this check, so failures of other clients with the same address never
+   * affect them. These keys have too many random bits to be guessed.
    */
   recordFailure(clientAddress: () => string | null): Problem | null {
     const address = clientAddress();
@@ -94,8 +99,8 @@ export class RateLimits {
   }
 
   /**
-   * Admits a valid key of the operator. People choose these, so they might be guessed: an address with too many failures
-   * is refused even with the right one, unless it was valid before.
+   * Admits a valid key of the operator. People choose these keys, so someone might guess one. An address with too many
+   * failures is rejected even with the right key, unless that key was valid before.
    */
   admitOperator(clientAddress: () => string | null, keyHash: string): void {
     const address = this.#failures.size === 0 || this.#operatorKeys.has(keyHash) ? null : clientAddress();

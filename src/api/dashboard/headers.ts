@@ -1,4 +1,7 @@
-/** The security headers of the dashboard and the API reference, in one place so that neither is less strict by accident. */
+/**
+ * The security headers of the dashboard and of the API reference. They are in one file, so that neither is less strict
+ * by accident.
+ */
 
 /**
  * Only resources of this origin, nothing inline, no embedding in frames, no form submission. Images may be data URLs, which
@@ -18,7 +21,10 @@ const POLICY = [
 /** Forbids scripts to create HTML from strings. Swagger UI does; the dashboard does not. */
 const NO_HTML_FROM_STRINGS = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
 
-/** Also for scripts, styles and images: other origins may not load them, and browsers may not guess their type. */
+/**
+ * Also sent with scripts, styles and images, so that other origins cannot load them, and browsers do not guess their
+ * type.
+ */
 export const ASSET_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

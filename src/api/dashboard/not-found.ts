@@ -5,7 +5,7 @@ import styles from './not-found.css' with { type: 'file' };
 
 /** The page that a browser shows for an address that does not exist. Programs get a problem instead. */
 
-/** A person follows links and types addresses outside of these; some HTTP clients ask for HTML whatever they call. */
+/** Paths that only programs call. Some HTTP clients ask for HTML even there. */
 const API_PATHS = /^\/(api|admin)(\/|$)/;
 
 export function wantsPage(request: Request, path: string): boolean {

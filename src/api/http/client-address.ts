@@ -1,8 +1,8 @@
 import { type AddressRange, isInRange, parseAddress } from '../../domain/ip-address.ts';
 
 /**
- * The right-most address that does not belong to a trusted proxy: anything to the left of it is only a claim of that
- * client. Without a trusted proxy it is the peer itself, and `x-forwarded-for` is ignored.
+ * The right-most address that does not belong to a trusted proxy: any address to the left of it is only a claim of that
+ * client. Without a trusted proxy, the client is the peer itself, and `x-forwarded-for` is ignored.
  */
 export function clientAddress(
   peer: string | null,

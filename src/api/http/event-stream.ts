@@ -8,15 +8,17 @@ import { NO_SNIFF } from './responses.ts';
 export type ServerSentEvent = {
   /** A client that connects again sends this as `last-event-id`. */
   readonly id?: string;
-  /** The type of the event; a browser calls it `message` where it is absent. */
+  /** The type of the event; browsers use `message` if it is absent. */
   readonly event?: string;
   readonly data: string;
 };
 
-/** Ends when the signal aborts: the client is gone, its key was revoked, or the service stops. */
+/**
+ * A source of events. It ends when the signal aborts: the client is gone, its key was revoked, or the service stops.
+ */
 export type EventSource = (signal: AbortSignal) => AsyncGenerator<ServerSentEvent, void, undefined>;
 
-/** Who reads a stream. */
+/** The reader of a stream. */
 export type StreamReader = {
   readonly entityId: string;
   /** Null for an operator, whose key is a setting and cannot be revoked. */
@@ -40,19 +42,22 @@ export type StreamOptions = {
   readonly reader: StreamReader;
   /** How many streams of this kind an entity may have open in this process. */
   readonly limit: { readonly what: string; readonly max: number };
-  /** Takes the server's limit on idle connections away from this one. */
+  /** Exempts this connection from the server's limit on idle connections. */
   readonly keepOpen: () => void;
   readonly source: EventSource;
 };
 
 /** Proxies close a connection on which nothing was sent for a minute, some of them for 30 s. */
 const COMMENT_EVERY_MS = 15_000;
-/** Twice within the five seconds after which the stream of a revoked key must have ended. */
+/** Often enough to end the stream of a revoked key within five seconds. */
 const CHECK_KEYS_EVERY_MS = 2_000;
 const RETRY_AFTER_S = 1;
 
 const COMMENT = ':\n\n';
-/** The headers leave with the first bytes, so something is sent at once: how long to wait before connecting again. */
+/**
+ * Sent at once, because the headers leave with the first bytes. Tells the client how long to wait before it connects
+ * again.
+ */
 const GREETING = 'retry: 1000\n\n';
 
 const HEADERS = {
@@ -108,7 +113,7 @@ export class EventStreams {
     try {
       await Promise.all([...this.#open].map((stream) => this.#checkKey(stream)));
     } catch (error) {
-      // Without the store no event is sent either; the next check decides.
+      // The next check decides. Without the database, the stream sends no events either.
       this.log.warn({ err: error }, 'the keys of open streams could not be checked');
     }
   }
@@ -141,15 +146,15 @@ function tooMany({ what, max }: StreamOptions['limit']): Problem {
 }
 
 /**
- * One stream. Its body is pulled: the next event is asked for when the client has taken the one before, so a slow client
- * costs one event of memory. While there is none, a comment keeps the connection open.
+ * One stream. It asks for the next event only after the client has taken the last one, so a slow client costs the
+ * memory of one event. While there is no event, comments keep the connection open.
  */
 class EventStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #abort = new AbortController();
   readonly #events: AsyncGenerator<ServerSentEvent, void, undefined>;
   #isAsking = false;
-  /** The next part for the client, if it is there already. */
+  /** The next part for the client, if it is ready. */
   #next: string | null = GREETING;
   #isOver = false;
   #isCancelled = false;
@@ -173,7 +178,7 @@ class EventStream {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#abort.abort();
-    // Lets a source that waits for its next turn clean up.
+    // Lets a waiting source clean up.
     void this.#events.return().catch(() => undefined);
     this.onEnd(this, error);
     this.#deliver?.();
@@ -208,7 +213,7 @@ class EventStream {
     return promise;
   }
 
-  /** One question at a time: a comment that was sent in between does not ask again. */
+  /** Asks for one event at a time, even if comments are sent in between. */
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PROBLEMS } from '../../contract/problems.ts';
 import { OPERATOR_SCOPES } from '../../domain/keys/operator-keys.ts';
 
-/** For the OpenAPI document. Responses only have its type, so that a start does not build it. */
+/** Used only for the OpenAPI document. Responses use only its type, so that a start does not build the schema. */
 export const problemSchema = z
   .strictObject({
     type: z.string().meta({ description: 'A URN that identifies the type of the problem.' }),

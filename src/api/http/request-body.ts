@@ -5,8 +5,8 @@ const MAX_JSON_DEPTH = 64;
 const MAX_JSON_BYTES = 256 * 1024;
 
 /**
- * Checks the content type, then the size, then the syntax. `whenEmpty` returns the value of an empty body, which needs no
- * content type; where that is undefined, an empty body is an error.
+ * Checks the content type, then the size, then the syntax. `whenEmpty` returns the value of an empty body, which needs
+ * no content type. If it returns undefined, an empty body is an error.
  */
 export async function readJson(request: Request, whenEmpty: () => unknown = () => undefined): Promise<unknown> {
   const value = request.body === null ? whenEmpty() : undefined;
@@ -142,7 +142,7 @@ function scanJson(text: string, fields: readonly CheckedField[]): Ends | null {
     ends.push(ABSENT);
     lengths |= 1 << name.length;
   }
-  // Only with \u can a name be written in another way.
+  // Only `\u` allows another spelling of a name.
   const hasEscapes = fields.length > 0 && text.includes('\\u');
   let depth = 0;
   for (let i = 0; i < text.length; i++) {

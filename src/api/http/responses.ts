@@ -20,7 +20,8 @@ const TAGGED_JSON_HEADERS = new Headers({ ...JSON_TYPE, ...Object.fromEntries(TA
 
 /**
  * A 128-bit hash of the body, so that different bodies do not have the same tag by chance. It need not be
- * cryptographic, which would cost five times as much: a client that forged a collision would only mislead itself.
+ * cryptographic, which would cost five times as much, because a client that forged a collision would mislead only
+ * itself.
  */
 export function etagOf(body: string): string {
   return `"${hashText(body, 1)}${hashText(body, 2)}"`;
@@ -45,7 +46,7 @@ export function taggedResponses(schema: z.ZodType, tag = 'A hash of the body.') 
   };
 }
 
-/** A response with an ETag: 304 when the client already has it. */
+/** A response with an ETag, or 304 if the client already has it. */
 export function cacheableJson(request: Request, value: unknown): Response {
   const body = JSON.stringify(value);
   return respondTagged(request, { etag: etagOf(body), body });

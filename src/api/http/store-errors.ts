@@ -11,7 +11,7 @@ const STORAGE_RETRY_AFTER_S = 3_600;
 type Mapping<Facts> =
   | {
       readonly code: ProblemCode;
-      /** Where HTTP has words of its own; the sentence of the error otherwise. */
+      /** The text for HTTP, if it differs from the sentence of the error. */
       readonly detail?: (facts: Facts) => string;
       readonly retryAfterS?: number;
     }
@@ -88,7 +88,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       {
         in: 'query',
         name: 'limit',
-        message: `must be smaller here: this page has ${bytes} bytes, and ${limitBytes} is the most`,
+        message: `must be smaller here: this page has ${bytes} bytes, and the limit is ${limitBytes}`,
       },
     ],
   },
@@ -108,7 +108,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       {
         in: 'body',
         name: 'headers',
-        message: `would make ${headers} headers with those that the endpoint has, and ${limit} is the most; null removes one`,
+        message: `would give the endpoint ${headers} headers, and the limit is ${limit}; null removes one`,
       },
     ],
   },
@@ -117,7 +117,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       {
         in: 'body',
         name: 'headers',
-        message: `would make ${bytes} bytes with those that the endpoint has, and ${limitBytes} is the most`,
+        message: `would give the endpoint headers of ${bytes} bytes, and the limit is ${limitBytes}`,
       },
     ],
   },
@@ -173,7 +173,7 @@ const UNAVAILABLE_TEXTS: Readonly<Record<UnavailableReason, string>> = {
 /** Translates an error of the store into a problem for the client. Null for any other error. */
 export function storeProblem(error: unknown): Problem | null {
   if (error instanceof DomainError) return domainProblem(error);
-  // Says nothing about what was changed: the response to a commit may be what is missing.
+  // Does not say whether the change was made, because only the response to the commit may be missing.
   if (error instanceof StoreUnavailableError) {
     return unavailable(UNAVAILABLE_TEXTS[error.reason], STORE_RETRY_AFTER_S);
   }

@@ -54,10 +54,10 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
   Chain:
-    'A source makes events of the logs of a contract. A fact is what a network said in a transaction, wherever that now stands.',
-  Invoices: 'An invoice is a payment that is expected. Its state follows from its payments.',
-  'Listen sessions': 'A listen session hands events to a program without a public URL, such as one on a laptop.',
-  Keys: 'The API keys of the entity. A key can create others with permissions that it has itself.',
+    'A source turns the logs of a contract into events. A fact is the record of one log, and stays the same if a reorg moves its transaction.',
+  Invoices: 'An invoice is an expected payment. Its state depends only on its payments.',
+  'Listen sessions': 'A listen session forwards events to a program without a public URL, for example on a laptop.',
+  Keys: 'The API keys of the entity. A key can create other keys with its own permissions.',
   Audit: 'The audit log records every change of an entity.',
   Operator: 'Entities and their API keys. These operations require `ADMIN_KEY` or one of `ADMIN_KEYS`.',
 };
@@ -91,7 +91,8 @@ function describe(path: string, operation: Operation) {
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header' as const,
-  description: 'The ETag of the resource as you read it. The request fails with 412 if the resource has changed since.',
+  description:
+    'The ETag of the resource as you read it. The request fails with 412 if the resource has changed since then.',
   schema: { type: 'string' as const },
 };
 
@@ -100,7 +101,7 @@ function securityOf({ permission }: Operation) {
   return [permission === 'operator' ? { apiKey: [] } : { apiKey: [], entityId: [] }];
 }
 
-/** Whether its requests count against the rate limit of a key. */
+/** Whether requests of the operation count against the rate limit of a key. */
 function isCounted({ permission }: Operation): boolean {
   return permission !== 'operator' && permission !== 'none';
 }

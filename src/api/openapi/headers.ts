@@ -32,10 +32,10 @@ export const HEADER_COMPONENTS = {
 
 type Name = keyof typeof HEADER_COMPONENTS;
 
-/** Sent before the request is counted against a limit. */
+/** Statuses that are sent before the request is counted against a limit. */
 const NEVER_COUNTED: readonly number[] = [401, 403, 405, 414];
 
-/** The headers of a response with this status, of an operation that counts against the rate limit of a key or does not. */
+/** The headers of a response with this status. `isLimited`: the operation counts against the rate limit of a key. */
 export function commonHeaders(status: number, isLimited: boolean): Record<string, { $ref: string }> {
   const isCounted = isLimited && !NEVER_COUNTED.includes(status);
   return {

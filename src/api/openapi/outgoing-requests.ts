@@ -26,7 +26,7 @@ type Sent = {
   readonly summary: string;
   readonly schema: z.ZodType;
   readonly samples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-  /** Whether a delivery of it has a number at its endpoint. */
+  /** Whether its deliveries have a sequence number. */
   readonly isNumbered: boolean;
 };
 
@@ -105,7 +105,7 @@ const RESPONSES = {
   '2XX': {
     description: 'The delivery is complete. Respond within `DELIVERY_TIMEOUT`, which is 15 seconds by default.',
   },
-  410: { description: 'The receiver wants no more of these: the webhook is suspended.' },
+  410: { description: 'The receiver wants no more requests. Paybell suspends the webhook.' },
   default: {
     description:
       'Any other response, a redirect included, fails the attempt. Another one follows by `RETRY_SCHEDULE`, except for a test request.',

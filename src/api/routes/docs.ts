@@ -25,9 +25,8 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * Swagger UI has dark colours for a class and does not set it by itself. There is only one server, so the choice of a
- * server is hidden. Links inside of buttons and inputs without a name are barriers for assistive technology. Here the
- * button alone opens an operation, and every input gets the name of its parameter.
+ * Sets the class for dark colours, which Swagger UI does not set itself. Hides the choice of a server, because there is
+ * only one. Removes links inside of buttons and names every input after its parameter, for assistive technology.
  */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);

@@ -4,7 +4,7 @@ import { checkSecretsOpen } from '../../store/tenants/signing-keys.ts';
 import type { ApiContext } from '../context.ts';
 import { json } from '../http/responses.ts';
 
-/** Liveness. It does not check the store: restarting the process would not help against a paused database. */
+/** Liveness. Does not check the database, because a restart of the process would not help against a paused database. */
 export function healthz(): Response {
   return json(200, { status: 'ok' });
 }
@@ -33,7 +33,7 @@ export async function readyz(context: ApiContext): Promise<Response> {
   }
 }
 
-/** Without the name of the file: /readyz is open to all. The log and `doctor` name it. */
+/** The texts do not name the file, because /readyz needs no key. The log and `doctor` name it. */
 const BLOCKED_WRITES = {
   disk_full: 'the disk of the database is full: free some space',
   read_only: 'the database is read-only',

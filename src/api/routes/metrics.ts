@@ -6,10 +6,10 @@ import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
 import { failed } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
-/** Headers by which a proxy says that it forwards a request. */
+/** Headers with which a proxy marks a forwarded request. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
-/** Available to the holder of METRICS_TOKEN; without that setting, to clients on this machine. */
+/** Serves the metrics to the holder of METRICS_TOKEN or, without that setting, to clients on this machine. */
 export async function metrics(context: ApiContext, state: RequestState, request: Request): Promise<Response> {
   const isOpen = context.config.METRICS_TOKEN === undefined && isLocal(state, request.headers);
   if (!isOpen) requireToken(context, state, request.headers);

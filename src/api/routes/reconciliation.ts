@@ -16,7 +16,10 @@ import { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { cacheableJson, taggedResponses } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
 
-/** Each one reads up to 200,000 events in 2,000 steps and keeps a line of every one of them in memory. */
+/**
+ * Limit on concurrent reconciliations of an entity. Each reads up to 200,000 events in 2,000 steps, and keeps a line of
+ * each event in memory.
+ */
 const MAX_AT_ONCE = 2;
 
 /** Progress of the events of a day. */
@@ -58,7 +61,8 @@ const list = operation({
   operationId: 'listReconciledEvents',
   tag: 'Events',
   summary: 'List the events of a day',
-  description: 'Lists what a reconciliation sums up, in the order of acceptance, to find out where two books differ.',
+  description:
+    'Lists the events that a reconciliation sums up, in the order of acceptance, so that you can find a difference to your records.',
   permission: 'deliveries:read',
   query: reconciledEventsQuerySchema,
   responses: taggedResponses(reconciledEventsSchema),
@@ -75,8 +79,8 @@ const list = operation({
 });
 
 /**
- * Rejects a day that retention has begun to remove: every figure would be too low. Also rejects an unknown endpoint, for
- * which nothing would ever differ.
+ * Rejects a day whose events retention has begun to remove, because every figure would be too low. Also rejects an
+ * unknown endpoint, which would never show a difference.
  */
 async function scopeOf(context: ApiContext, { entityId }: Caller, query: ReconciliationQuery): Promise<DayScope> {
   const { day, networkId, endpointId, events } = query;

@@ -35,7 +35,7 @@ describe('an error of the store', () => {
     expect(storeProblem(new DomainError('page_too_large', { bytes: 9, limitBytes: 8 }))).toMatchObject({
       code: 'invalid_request',
       extra: {
-        errors: [{ in: 'query', name: 'limit', message: expect.stringContaining('9 bytes, and 8 is the most') }],
+        errors: [{ in: 'query', name: 'limit', message: expect.stringContaining('9 bytes, and the limit is 8') }],
       },
     });
     expect(storeProblem(new DomainError('page_too_deep', { limit: 8 }))).toMatchObject({

@@ -11,8 +11,8 @@ const list = operation({
   tag: 'Chain',
   summary: 'List facts',
   description:
-    'Lists what networks have said in transactions, by transaction, transfer, agreement or state. A fact stays the same ' +
-    'fact when a reorganisation moves its transaction into another block.',
+    'Lists the records of logs that sources took, by transaction, transfer, agreement or state. A fact stays the same ' +
+    'fact when a reorg moves its transaction into another block.',
   permission: 'deliveries:read',
   query: factListQuerySchema,
   responses: taggedResponses(factListSchema),
@@ -26,8 +26,7 @@ const read = operation({
   operationId: 'readFact',
   tag: 'Chain',
   summary: 'Retrieve a fact',
-  description:
-    'The history of a payment: every state and block that it had, the events made of it, and their deliveries.',
+  description: 'Returns the history of a fact: every state and block that it had, its events, and their deliveries.',
   permission: 'deliveries:read',
   responses: taggedResponses(factDetailSchema),
   problems: ['not_found'],

@@ -11,7 +11,7 @@ import type { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
 import { asProblem } from '../../http/problem-response.ts';
 import { decodeUtf8, parseJson } from '../../http/request-body.ts';
 
-/** From the body of a request to invoices of the store. */
+/** Turns the body of a request into invoices of the store. */
 
 export type LineResult = InvoiceBatchResults['results'][number];
 
@@ -30,7 +30,7 @@ export function parseLine(line: Uint8Array): NewInvoice | Problem {
   }
 }
 
-/** A failure that concerns all of the invoices is the result of each. */
+/** If a failure concerns all invoices, it is the result of each invoice. */
 export async function createOrReject(
   context: ApiContext,
   entityId: string,
@@ -57,7 +57,7 @@ export function rejectedLine({ status, code, detail, extra }: Problem): LineResu
   return { status, invoiceId: null, fromBlock: null, code, detail: errors ?? detail };
 }
 
-/** Creates invoices of one network. Returns what each became, or what is wrong with it. */
+/** Creates invoices of one network. Returns each created invoice, or the problem with it. */
 export async function createAll(
   context: ApiContext,
   entityId: string,

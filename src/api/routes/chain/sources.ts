@@ -194,7 +194,7 @@ function update(limit: ConcurrencyLimit): Operation {
   });
 }
 
-/** Null if the definition stays as it is. */
+/** Null if the changes leave the definition as it is. */
 function changedDefinition(before: SourceDefinition, changes: SourceUpdateRequest): SourceDefinition | null {
   const { where, fields, minAmount } = changes;
   if (where === undefined && fields === undefined && minAmount === undefined) return null;
@@ -208,7 +208,7 @@ function changedDefinition(before: SourceDefinition, changes: SourceUpdateReques
   };
 }
 
-/** The first block stays, and may be above the head of a node that is behind. */
+/** Checks the definition. The first block stays as it is, because it may be above the head of a node that is behind. */
 async function prepare(
   context: ApiContext,
   entityId: string,
@@ -236,7 +236,8 @@ const remove = operation({
   operationId: 'deleteSource',
   tag: 'Chain',
   summary: 'Delete a source',
-  description: 'No more logs are read for it. Facts that it has found stay, with their events and deliveries.',
+  description:
+    'Paybell reads no more logs for the source. Facts that it has found stay, with their events and deliveries.',
   permission: 'webhooks:write',
   responses: { 204: { description: 'Deleted' } },
   problems: ['not_found'],

@@ -13,7 +13,7 @@ import { openFeedStream } from './open-feed-stream.ts';
 
 const PERMISSION: Permission = 'deliveries:read';
 
-/** A key that is revoked while its request waits is noticed within this time. */
+/** The time within which a waiting request notices that its key was revoked. */
 const CHECK_KEY_EVERY_MS = 3_000;
 
 /** A stream holds the entries that its client has not taken yet: few of them, because there may be thousands of streams. */
@@ -49,7 +49,7 @@ const read = operation({
     if (isStream) {
       return openFeedStream({ context, caller, request, keepOpen }, PERMISSION, entriesOf(context, endpoint, after));
     }
-    // If numbers were removed, the page may be empty without anything to wait for.
+    // If retention has removed numbers, a page can be empty although no wait is needed.
     const isWaiting = query.wait > 0 && first.feed.lastSequence <= after;
     return cacheableJson(
       request,
@@ -58,7 +58,7 @@ const read = operation({
   },
 });
 
-/** The number after which the client reads on: `after`, or the header that a browser sends when it connects again. */
+/** The number after which the client continues: `after`, or the header that a browser sends when it connects again. */
 function positionOf(request: Request, { after, wait }: FeedQuery, isStream: boolean): number {
   const header = request.headers.get('last-event-id');
   const errors: InputError[] = [];
@@ -72,7 +72,7 @@ function positionOf(request: Request, { after, wait }: FeedQuery, isStream: bool
   return after ?? Number(header ?? 0);
 }
 
-/** A position that the endpoint has not reached is an error: it comes from another endpoint, or from another store. */
+/** Rejects a position that the endpoint has not reached: it comes from another endpoint or another database. */
 function requireReached(after: number, { lastSequence }: Feed, query: FeedQuery): void {
   if (after <= lastSequence) return;
   const message = `must be at most ${lastSequence}, the last number of this endpoint`;
@@ -108,7 +108,7 @@ async function waitForNext(
   }
 }
 
-/** Ends only with the signal. */
+/** The entries of a feed. Ends only with the signal. */
 function entriesOf({ feeds }: ApiContext, endpoint: EndpointKey, start: number): EventSource {
   return async function* (signal) {
     for (let after = start; !signal.aborted; ) {

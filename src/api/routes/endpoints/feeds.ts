@@ -15,7 +15,7 @@ export class Feeds {
   constructor(
     private readonly db: Database,
     log: Logger,
-    /** `FEED_LIMIT`: of one entity. */
+    /** `FEED_LIMIT`, the limit of one entity. */
     private readonly limit: number,
     /** How often to look for numbers that no notification announced. */
     lookEveryMs?: number,
@@ -45,8 +45,8 @@ export class Feeds {
   }
 
   /**
-   * Equal reads of one tick share a snapshot: a commit wakes all readers of an endpoint together. The read is sent after
-   * the last of them came, so each sees what was committed before it.
+   * Equal reads of one tick share a query, because a commit wakes all readers of an endpoint together. The query is
+   * sent after the last of these reads was requested, so each read sees all earlier commits.
    */
   read(endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
     const key = `${endpoint.entityId} ${endpoint.endpointNo} ${position.after} ${position.limit}`;

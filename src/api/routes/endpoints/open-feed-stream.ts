@@ -27,7 +27,7 @@ export function openFeedStream(
         return source(signal);
       },
     });
-    // Nothing is opened for it.
+    // A HEAD request opens no stream.
     if (request.method === 'HEAD') leave();
     return response;
   } catch (error) {

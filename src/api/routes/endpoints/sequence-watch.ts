@@ -3,14 +3,14 @@ import type { Logger } from '../../../log.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { type EndpointKey, readLastSequences } from '../../../store/endpoints/read-feed.ts';
 
-/** An endpoint whose next number someone waits for. */
+/** An endpoint for whose next sequence number a reader waits. */
 export type WatchedEndpoint = EndpointKey & { readonly postUrl: string };
 
 type Waiter = { readonly after: number; readonly resolve: () => void };
 
 type Watched = {
   readonly endpoint: WatchedEndpoint;
-  /** Without a rate, which can be set and changed during the wait. */
+  /** Without the rate limit, which can change during the wait. */
   readonly destination: DestinationKey;
   readonly waiters: Set<Waiter>;
 };
@@ -20,15 +20,15 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Wakes readers of feeds when their endpoint has a new sequence number. A commit of this process wakes the readers of
- * its destinations. A notification of another instance, or a timer every second, wakes all. One statement then reads
- * the numbers of a hundred endpoints, and only readers with a new number continue.
+ * its destinations. A notification of another instance, or a timer every second, wakes all readers. One statement then
+ * reads the numbers of a hundred endpoints, and only readers with a new number continue.
  */
 export class SequenceWatch {
   readonly #watched = new Map<string, Watched>();
   readonly #byDestination = new Map<DestinationKey, Set<Watched>>();
-  /** While no one waits, nothing has to be woken. */
+  /** Whether no reader waits, so that callers can skip `wake`. */
   isIdle = true;
-  /** To be looked at next. */
+  /** The endpoints to read next. */
   #due = new Set<Watched>();
   #isLooking = false;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -51,7 +51,7 @@ export class SequenceWatch {
     const waiter = { after, resolve };
     const watched = this.#watch(endpoint);
     watched.waiters.add(waiter);
-    // The number may have been committed between the reader's last look and this moment.
+    // The number may have been committed since the reader's last read.
     this.#lookAt([watched]);
     const timer = Number.isFinite(timeoutMs) ? setTimeout(resolve, timeoutMs) : undefined;
     const onAbort = () => resolve();
@@ -66,7 +66,7 @@ export class SequenceWatch {
     }
   }
 
-  /** Something was committed for these destinations; for any, if none are named. */
+  /** Call this after a commit for these destinations. Without destinations, the commit may be for any. */
   wake(destinations?: Iterable<DestinationKey>): void {
     if (destinations === undefined) this.#lookAt(this.#watched.values());
     else for (const destination of destinations) this.#lookAt(this.#byDestination.get(withoutRate(destination)) ?? []);
@@ -110,7 +110,7 @@ export class SequenceWatch {
     if (this.#due.size > 0 && !this.#isLooking) void this.#look();
   }
 
-  /** One look at a time. Endpoints that become due during a look are read by the next. */
+  /** Runs one read at a time. Endpoints that become due during a read are part of the next one. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     // Waits that begin in the same tick share a statement.

@@ -136,13 +136,13 @@ const ROUTING_FIELDS: readonly CheckedField[] = [
   { name: 'eventId', isInteger: false },
 ];
 
-/** Any event may have these, and most may have them twice. */
+/** Fields that only some events need once: other events may have them twice. */
 const DECIDING_FIELDS: readonly CheckedField[] = [
   { name: 'retracts', isInteger: false },
   { name: 'transactionHash', isInteger: false },
 ];
 
-/** A receiver might read the other one. */
+/** Rejects a field that is given twice, because a receiver might read the other value. */
 function requireOnce(body: string): void {
   const { hiddenErrors } = parseJson(body, DECIDING_FIELDS);
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
@@ -215,14 +215,14 @@ function transactionOf(value: unknown, networkId: number, { CHAIN_RPC }: Config)
     errors.push({ in: 'query', name: 'hold', message: `must be left out with ${RETRACTION}, which is sent at once` });
   }
   if (!CHAIN_RPC.some((network) => network.networkId === networkId)) {
-    const message = `must be a network that this server follows where hold is chain; the operator sets CHAIN_RPC for ${networkId}`;
+    const message = `must be a network that this server follows, because hold is chain; the operator sets CHAIN_RPC for ${networkId}`;
     errors.push({ in: 'body', name: 'networkId', message });
   }
   if ('error' in parsed || errors.length > 0) throw invalidRequest(errors);
   return parsed.value;
 }
 
-/** The schema has checked its fields by then. */
+/** The schema has already checked the fields. */
 function isRetraction(value: unknown): value is { readonly retracts: { readonly eventId: string } } {
   return typeof value === 'object' && value !== null && 'event' in value && value.event === RETRACTION;
 }

@@ -70,7 +70,7 @@ const readRequests = operation({
     'Server-sent events, without an end. `request` is a request to be sent to the program, oldest first: `{deliveryId, token, ' +
     'attempt, headers, body}`, where `headers` has the signature and `attempt` counts how often it was handed out. ' +
     '`dropped` says how many requests the session has dropped in its life because too many waited. The newest connection is ' +
-    'the reader, and one before it ends: what was handed to that and not reported is handed out again, with the same ' +
+    'the reader, and an earlier one ends: requests that it got and did not report are handed out again, with the same ' +
     '`deliveryId` and another `token`. So is a request that was not reported for two minutes.',
   permission: 'deliveries:read',
   responses: { 200: { description: 'Ok', eventStream: EXAMPLE } },

@@ -4,12 +4,12 @@ const LOOK_EVERY_MS = 1_000;
 /** Wakes the readers of listen sessions in this process when their entity has a new event. */
 export class Listeners {
   readonly #byEntity = new Map<string, Set<Listener>>();
-  /** While there is no reader, nothing has to be woken. */
+  /** Whether there is no reader, so that callers can skip `wake`. */
   isIdle = true;
 
   constructor(private readonly lookEveryMs = LOOK_EVERY_MS) {}
 
-  /** Until `leave`. */
+  /** Adds a reader, until it calls `leave`. */
   enter(entityId: string): Listener {
     const listener = new Listener(this.lookEveryMs);
     const others = this.#byEntity.get(entityId) ?? new Set();
@@ -41,7 +41,10 @@ class Listener {
     this.#resolve?.();
   }
 
-  /** Resolves at once if it was woken since the last wait; else when it is, after a second, or when the signal aborts. */
+  /**
+   * Resolves at the next wake-up, at once if there was one since the last wait, after a second, or when the signal
+   * aborts.
+   */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#isWoken && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -11,9 +11,9 @@ import type { EventSource } from '../../http/event-stream.ts';
 
 /** The stream of a listen session: its requests, signed, from the moment that this connection is its reader. */
 
-/** Several times within the minute after which a session without a reader ends. */
+/** Often enough for the minute after which a session without a reader ends. */
 const RENEW_EVERY_MS = 10_000;
-/** Requests taken at a time are on their way to a program. More of them would wait here instead of in the database. */
+/** Limit on the requests that one read takes. More requests would wait in this process instead of in the database. */
 const REQUESTS_PER_READ = 10;
 
 export function requestsOf(context: ApiContext, entityId: string, session: SessionKey): EventSource {
@@ -22,11 +22,11 @@ export function requestsOf(context: ApiContext, entityId: string, session: Sessi
     const reader = db.dialect.bindUuid(randomBytes(16).toHex());
     const secret = await connectReader(db, box, session, reader);
     if (secret === null) return;
-    // The reader before this one ends.
+    // Wakes the earlier reader, which then ends.
     listeners.wake(entityId);
     const sign = signerOf(context, secret);
     const listener = listeners.enter(entityId);
-    // Apart from the loop below, which stands still while the client does not read.
+    // Renews in a timer, because the loop below stands still while the client does not read.
     const renewal = setInterval(() => void renew(db, log, session, reader), RENEW_EVERY_MS);
     try {
       for (let reported = 0; !signal.aborted; ) {

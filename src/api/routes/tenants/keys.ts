@@ -84,7 +84,7 @@ function makerOf(caller: Caller): KeyMaker {
   return keyId === null ? { keyId, expiresAt: expiryOf(caller) } : { keyId };
 }
 
-/** The operator's key is a setting and not one of the entity's. */
+/** The id of the entity's key, or null for an operator's key, which is a setting. */
 function ownKeyId({ keyId }: Caller): string | null {
   return isOperator(keyId) ? null : keyId;
 }

@@ -19,7 +19,7 @@ export function webhookHealthOperations(config: Config): Operation[] {
   return [test(config.DESTINATION_CONCURRENCY), health, resume];
 }
 
-/** Test requests bypass the queue and its limits, so they have a separate limit. */
+/** Test requests bypass the limits of the queue, so they have a separate limit. */
 function test(maxAtOnce: number): Operation {
   const limit = new ConcurrencyLimit('test requests', maxAtOnce);
   return operation({

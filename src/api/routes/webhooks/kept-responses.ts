@@ -4,9 +4,9 @@ import type { Tagged } from '../../http/responses.ts';
 export type KeptResponse = Tagged & { readonly revision: number; readonly body: Uint8Array<ArrayBuffer> };
 
 const MAX_BYTES = 32 * 1024 * 1024;
-/** An entity that repeats ever new queries drops its own responses first. */
+/** An entity that sends more and more different queries drops its own responses first. */
 const MAX_ENTITY_BYTES = MAX_BYTES / 8;
-/** The key, the tag and the objects of an entry. */
+/** Bytes for the key, the tag and the objects of an entry. */
 const OVERHEAD_BYTES = 600;
 
 type Entry = { readonly key: string; readonly entityId: string; readonly response: KeptResponse };

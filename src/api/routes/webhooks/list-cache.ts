@@ -18,19 +18,19 @@ const MAX_SNAPSHOT_WEBHOOKS = 1_000;
 const ADMIT_ONE_IN = 16;
 
 const MAX_SEEN_ENTITIES = 20_000;
-/** Well over the number of responses that fit, so that few queries share a position. */
+/** Much larger than the number of responses that fit into memory, so that few queries share a position. */
 const SEEN_QUERIES = 65_536;
 
 type DatedJson = { readonly revision: number; readonly json: string };
 
 /**
- * Responds to list requests from memory where possible: with the response to the same query, or from a snapshot of all
+ * Responds to list requests from memory if possible: with the response to the same query, or from a snapshot of all
  * webhooks of the entity, which serves every filter, order and page.
  *
  * Both are stored with the revision of the entity that they were read at. Every write to the entity's webhooks raises
- * the revision, and authentication reads the current one for each request. So nothing stale is ever served, on any
- * instance, and nothing has to be invalidated. A lower revision is another one too: after a failover to a replica that
- * had not received the last writes, the revision goes back.
+ * the revision, and authentication reads the current one for each request. So no instance ever serves a stale response,
+ * and no entry has to be invalidated. Even a lower revision makes an entry stale: after a failover to a replica without
+ * the last writes, the revision goes back.
  *
  * Both are kept only from the second request on. A client that reads all pages once neither pays for keeping them nor
  * evicts entries that other clients use repeatedly.
@@ -61,7 +61,10 @@ export class WebhookListCache {
     });
   }
 
-  /** `search` is the query as it was sent. As a key it costs nothing to build; another spelling is another entry. */
+  /**
+   * `search` is the query as it was sent. As a key, it costs nothing to build. Another spelling of a query has another
+   * entry.
+   */
   respond(
     request: Request,
     { entityId, revision }: { readonly entityId: string; readonly revision: number },
@@ -89,7 +92,7 @@ export class WebhookListCache {
   }
 
   async #read(entityId: string, revision: number, query: WebhookListQuery): Promise<DatedJson> {
-    // One webhook is found faster by its id in the store.
+    // A single webhook is found faster by its id in the database.
     const snapshot = query.webhookId === undefined ? await this.#snapshotOf(entityId, revision) : null;
     if (snapshot !== null) {
       this.#served.snapshot.inc();

@@ -80,7 +80,9 @@ onSuiteEngine('sources on Tron', (store) => {
     }
     const other = { ...trc20, where: { to: CUSTOMER }, transactionHash: ID };
     const { others } = (await (await send(`${SOURCES}/preview`, other)).json()) as SourcePreview;
-    expect(others).toMatchObject([{ contract: TOKEN, reason: `Its to is ${SHOP}, and \`where\` does not list this value.` }]);
+    expect(others).toMatchObject([
+      { contract: TOKEN, reason: `Its to is ${SHOP}, and \`where\` does not list this value.` },
+    ]);
   });
 
   test.each([
