@@ -9,8 +9,8 @@ import { type Output, onTerminal, type Terminal, terminal } from './terminal/ter
 type AddCommand = (program: Command) => void;
 
 /**
- * The commands by what they work on, in the order of the help. Each is loaded when it is needed, so that a command starts
- * without the modules of all others.
+ * The commands, grouped by the thing that they work on, in the order of the help. Each is loaded when it is needed, so
+ * that a command starts without the modules of all others.
  */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
   'Run the service:': {
@@ -65,7 +65,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
 /** The width that Commander uses without a terminal. */
 const DEFAULT_HELP_WIDTH = 80;
 
-/** Needs no command at all. */
+/** Arguments that need no command. */
 const VERSION: ReadonlySet<string | undefined> = new Set(['--version', '-V']);
 
 /**
@@ -81,7 +81,8 @@ export async function run(args: readonly string[], on?: Terminal): Promise<numbe
     await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
-    // Commander ends `--version` and `--help` like this. The import below would load the store and the settings.
+    // Commander ends `--version` and `--help` with this error. They skip the import below, which loads the store and
+    // the settings.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.success;
     const { reportFailure } = await import('./report-error.ts');
     return reportFailure(error, json);
@@ -89,9 +90,9 @@ export async function run(args: readonly string[], on?: Terminal): Promise<numbe
 }
 
 type ProgramOptions = {
-  /** Leaves it to the caller to report wrong usage. */
+  /** Prints no error for wrong usage, because the caller reports it. */
   quiet?: boolean;
-  /** The one command to add, if there is one of this name; all of them otherwise. */
+  /** The command to add, if there is one of this name; otherwise all commands are added. */
   only?: string | undefined;
 };
 
@@ -127,7 +128,7 @@ function helpWidth({ isTTY, columns = DEFAULT_HELP_WIDTH }: Output): number {
   return isTTY ? columns : DEFAULT_HELP_WIDTH;
 }
 
-/** Read before the arguments are parsed, because that may be what fails. */
+/** Whether `--json` is given. Checked before the arguments are parsed, because the parsing may fail. */
 function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');
@@ -144,7 +145,7 @@ function isUnknownCommand(program: Command, args: readonly string[]): boolean {
   return false;
 }
 
-/** For an unknown command with --help, Commander would show the parent's help and exit with 0. */
+/** Removes `--help`, because Commander would show the parent's help for an unknown command, and exit with 0. */
 function withoutHelp(args: readonly string[]): string[] {
   return args.filter((word) => word !== '--help' && word !== '-h');
 }

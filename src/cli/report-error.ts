@@ -17,11 +17,11 @@ import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts
 import { PAYBELL } from './terminal/invocation.ts';
 import { printError, printOnStderr } from './terminal/output.ts';
 
-/** Prints what went wrong, as text or as one line of JSON, and returns the exit code. */
+/** Prints an error as text or as one line of JSON, and returns the exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
   if (error instanceof ReportedFailure) return EXIT.failure;
   if (json) printOnStderr(JSON.stringify({ error: describe(error) }));
-  // Commander has printed its own message already.
+  // Commander has already printed its own errors.
   else if (!(error instanceof CommanderError)) printError(explain(error));
   return exitCodeOf(error);
 }
@@ -54,7 +54,7 @@ function codeOf(error: unknown): string {
   return 'failed';
 }
 
-/** A stack is shown only for errors that are not expected. */
+/** Shows a stack only for unexpected errors. */
 function explain(error: unknown): string {
   if (error instanceof PaybellError) return explainClientError(error);
   if (error instanceof ConfigError) {

@@ -25,12 +25,12 @@ import { printTable } from '../terminal/table.ts';
 
 type Options = { network: number; day: string; rpc?: string; maxCalls: number; json?: boolean };
 
-/** Some blocks were not compared, and the others are equal. */
+/** Exit code for an audit without differences that did not compare all blocks. */
 const INCOMPLETE = 3;
 const DEFAULT_CALLS = 10_000;
 const MOST_SHOWN = 1_000;
 
-/** Works on the store and on a node, for all entities at once. */
+/** Compares the database with a node, for all entities at once. */
 export function addChainAudit(chain: Command): void {
   chain
     .command('audit')
@@ -65,18 +65,18 @@ async function audit({ network: networkId, day, rpc, maxCalls, json }: Options):
 }
 
 const REASONS: Readonly<Record<Exclude<DayAudit['state'], 'complete'>, string>> = {
-  not_final_yet: 'the day is not final yet: audit it again when Paybell has all of its blocks as final',
+  not_final_yet: 'the day is not final yet: run the audit again when all of its blocks are final',
   calls_used: 'the audit has used all of its calls: raise --max-calls',
 };
 
-/** Retention has removed payments of an earlier day: all of them would be missing. */
+/** Rejects an earlier day, whose payments retention has removed: all of them would be missing. */
 function requireKept({ RETENTION }: Config, sinceS: number): void {
   if (sinceS * 1000 >= Date.now() - RETENTION) return;
   const first = new Date(Date.now() - RETENTION + DAY_MS).toISOString().slice(0, 10);
   throw new UsageError(`--day must be ${first} or later: payments are removed after their retention`);
 }
 
-/** The last node is the one that the follower asks least. */
+/** The last node by default, because the follower asks it least. */
 function nodeOf(config: Config, networkId: number, rpc: string | undefined): { url: string; name: string } {
   if (rpc !== undefined) {
     if (parseNodeUrl(rpc) === null) {

@@ -8,7 +8,7 @@ import { printJson, printLine } from '../terminal/output.ts';
 
 type Options = { network: number; from: number; json?: boolean };
 
-/** Works on the store, because a halted network is a matter of the operator and not of an entity. */
+/** Works on the database, because a halted network concerns the operator and not an entity. */
 export function addChainResume(chain: Command): void {
   chain
     .command('resume')

@@ -1,6 +1,6 @@
 import { type DescribedCommand, optionsWithValue } from './described-commands.ts';
 
-/** The value of an option is completed as a file name, unless there are only some values. */
+/** Completes the value of an option as a file name, unless the option has a fixed list of values. */
 export function bashScript(commands: readonly DescribedCommand[]): string {
   const [, ...subcommands] = commands;
   const valued = optionsWithValue(commands);

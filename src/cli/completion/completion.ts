@@ -19,7 +19,7 @@ const NOTE = [
   '  fish  paybell completion fish | source      in ~/.config/fish/config.fish',
 ].join('\n');
 
-/** `loadAll` gives the program with all commands: the one that runs has this command only. */
+/** `loadAll` returns the program with all commands, because the running program has only this command. */
 export function addCompletion(program: Command, loadAll: () => Promise<Command>): void {
   const completion = program
     .command('completion')

@@ -5,19 +5,19 @@ export type Offered = { readonly word: string; readonly description: string };
 
 export type DescribedOption = Offered & {
   readonly takesValue: boolean;
-  /** The values that it takes, if there are only these. */
+  /** The values that the option takes, if the list is fixed; empty for any value. */
   readonly values: readonly string[];
 };
 
 export type DescribedCommand = {
-  /** The words that lead to it, beginning with `paybell`. */
+  /** The words of the command, beginning with `paybell`. */
   readonly path: string;
-  /** Subcommands, or the values of the argument if there are only these. */
+  /** Subcommands, or the values of the argument if their list is fixed. */
   readonly words: readonly Offered[];
   readonly options: readonly DescribedOption[];
 };
 
-/** Every command that the help shows, each after the one that it belongs to. */
+/** Every command that the help shows, each after its parent command. */
 export function describeCommands(command: Command, path = 'paybell'): DescribedCommand[] {
   const help = command.createHelp();
   const subcommands = help.visibleCommands(command);
@@ -36,7 +36,7 @@ export function describeCommands(command: Command, path = 'paybell'): DescribedC
   return [described, ...subcommands.flatMap((each) => describeCommands(each, `${path} ${each.name()}`))];
 }
 
-/** The options that take a value, each with the words that lead to it. */
+/** The options that take a value, each with the words of its command. */
 export function optionsWithValue(commands: readonly DescribedCommand[]): { path: string; values: readonly string[] }[] {
   return commands.flatMap(({ path, options }) =>
     options.filter(({ takesValue }) => takesValue).map(({ word, values }) => ({ path: `${path} ${word}`, values })),

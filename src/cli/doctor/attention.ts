@@ -8,7 +8,7 @@ import { nextCommand, troublesOf } from '../formats/attention.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** Entities that are named. The others are counted. */
+/** Number of entities to name. The rest are counted. */
 const MAX_NAMED = 5;
 
 /** Failing, suspended and paused endpoints, overdue deliveries and paused sources, by entity. */
@@ -29,7 +29,7 @@ function describe(entity: EntityAttention, nowS: number): Finding {
   return warning('entities', found, `${PAYBELL} ${nextCommand(entity)} --entity ${entity.entityId}`);
 }
 
-/** The networks of CHAIN_RPC as their followers left them. An error, if Paybell stopped reading one. */
+/** The stored states of the networks in CHAIN_RPC. An error if Paybell has stopped reading a network. */
 export async function checkFollowing(db: Database, { CHAIN_RPC }: Config): Promise<Finding[]> {
   const chains = await readChains(
     db,

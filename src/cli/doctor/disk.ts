@@ -7,7 +7,7 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 
 const ERROR_BYTES = 64 * 1024 ** 2;
 const WARNING_BYTES = 1024 ** 3;
-/** SQLite checkpoints the write-ahead log every few megabytes, unless a long read keeps it from doing so. */
+/** SQLite checkpoints the write-ahead log every few megabytes, unless a long read prevents it. */
 const LARGE_WAL_BYTES = 256 * 1024 ** 2;
 
 /** The free space of the SQLite store's disk. The disk of a PostgreSQL server cannot be seen from here. */
@@ -41,7 +41,7 @@ function freeBytesIn(folder: string): number {
   return bavail * bsize;
 }
 
-/** The folders of a store are created with it, so the nearest existing one is checked. */
+/** The nearest existing folder, because the first start creates missing folders. */
 function nearestFolder(file: string): string {
   let folder = dirname(resolve(file));
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);

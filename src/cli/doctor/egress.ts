@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const WARN_BEFORE_S = 14 * 86_400;
 const CERTIFICATES_SHOWN = 5;
 
-/** Whether deliveries can leave this machine as EGRESS_BIND and EGRESS_PROXY say. */
+/** Whether deliveries can leave this machine with the settings EGRESS_BIND and EGRESS_PROXY. */
 export async function* checkEgress({ EGRESS_BIND: source, EGRESS_PROXY: proxy }: Config): AsyncGenerator<Finding> {
   if (source !== undefined) {
     const code = await bindError(source);
@@ -52,7 +52,7 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.message;
 }
 
-/** Client certificates of endpoints that have expired, or soon will. Null if there is none at all. */
+/** Client certificates of endpoints that have expired or will expire soon. Null if no endpoint has a certificate. */
 export async function checkCertificates(db: Database): Promise<Finding | null> {
   const nowS = Math.floor(Date.now() / 1000);
   const { total, expiring } = await readExpiring(db, nowS + WARN_BEFORE_S, CERTIFICATES_SHOWN);

@@ -1,4 +1,7 @@
-/** The result of one check. An error keeps the service from working; a warning will, if nothing is done about it. */
+/**
+ * The result of one check. An error keeps the service from working. A warning becomes an error if it is ignored for
+ * long.
+ */
 export type Finding = { check: string; state: 'ok' | 'warning' | 'error'; found: string; fix: string | null };
 
 export function ok(check: string, found: string): Finding {

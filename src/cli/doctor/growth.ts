@@ -30,7 +30,7 @@ export async function checkBacklog(db: Database): Promise<Finding> {
 
 /** Whether events and deliveries older than RETENTION are removed. */
 export async function checkRetention(db: Database, { RETENTION }: Config): Promise<Finding> {
-  // A partition goes when the last of its day is old.
+  // Retention drops a partition only when all rows of its day are old.
   const slackMs = (await readLayout(db)).isPartitioned ? RETENTION_SLACK_MS + DAY_MS : RETENTION_SLACK_MS;
   if (!(await holdsOverdue(db, RETENTION + slackMs))) {
     return ok('retention', `nothing is kept much longer than RETENTION (${showDuration(RETENTION)})`);

@@ -4,7 +4,7 @@ import type { Database } from '../../store/database/database.ts';
 import { readInstances } from '../../store/instances.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** Which instances run, and what each has of DESTINATION_CONCURRENCY. */
+/** Which instances run, and the share of each in DESTINATION_CONCURRENCY. */
 export async function checkInstances(db: Database, { DESTINATION_CONCURRENCY: cap }: Config): Promise<Finding> {
   const running = await readInstances(db);
   if (running.length === 0) return ok('instances', 'none is running');
@@ -15,11 +15,11 @@ export async function checkInstances(db: Database, { DESTINATION_CONCURRENCY: ca
   }
   const share = `${found}, each with at most ${shareOfCap(cap, delivering)} concurrent attempts to one destination`;
   if (delivering <= cap) return ok('instances', share);
-  const fix = `Only ${cap} of the instances send to one destination, because DESTINATION_CONCURRENCY (${cap}) is below their number; what the others accept waits to be claimed. Let fewer instances deliver, or raise it.`;
+  const fix = `Only ${cap} of the instances send to one destination, because DESTINATION_CONCURRENCY (${cap}) is below their number. Events that other instances accept wait to be claimed. Let fewer instances deliver, or raise DESTINATION_CONCURRENCY.`;
   return warning('instances', share, fix);
 }
 
-/** Whether the workers of the running instances do their work, as these instances have reported. */
+/** Whether the workers of the running instances work, according to the reports of these instances. */
 export async function checkWorkers(db: Database): Promise<Finding> {
   const running = await readInstances(db);
   const failing = running.flatMap(({ host, problem }) => (problem === null ? [] : `${host}: ${problem}`));

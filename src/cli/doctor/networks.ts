@@ -12,11 +12,14 @@ import { isMadeUp } from '../../domain/chain/practice.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 import { checkSolanaNode } from './solana-node.ts';
 
-/** The nodes of the networks in CHAIN_RPC: whether they respond, are on their network, and say what the follower needs. */
+/**
+ * Checks the nodes in CHAIN_RPC: whether they respond, are on the right network, and offer the calls that the follower
+ * needs.
+ */
 
 const RANGE_BLOCKS = 1_000;
 const RANGE_TRIALS = 12;
-/** An older head, or one so far below another one, is read a second time after a while. */
+/** An older head, or a head this far below another one, is read again after a while. */
 const OLD_S = 60;
 const FAR_BLOCKS = 2;
 const SECOND_LOOK_MS = 3_000;
@@ -34,7 +37,7 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
 };
 
 type Rules = {
-  /** `CHAIN_FINALITY`: the depth that the operator calls final; null for none. */
+  /** `CHAIN_FINALITY`: the depth that counts as final; null for none. */
   readonly depth: number | null;
   /** The least distance of a final block from the head. */
   readonly leastDepth: number;
@@ -69,13 +72,13 @@ async function* checkNetwork(network: NetworkNodes, rules: Rules): AsyncGenerato
       yield failure(`node ${name}`, error.message, fixOf(error));
     }
   }
-  // Nodes of Solana that are several are judged by themselves.
+  // Several nodes of Solana are not compared with each other.
   const isCompared = familyOf(network.networkId) !== 'solana';
   if (isCompared) yield await checkHeads(network, found);
   if (isCompared || network.urls.length === 1) yield await checkAgreement(network, found);
 }
 
-/** Statuses by which a provider rejects a key, or says that there is nothing under the URL. */
+/** Statuses with which a provider rejects a key or an unknown URL. */
 const KEY_STATUSES: readonly (number | null)[] = [401, 402, 403, 404];
 
 function fixOf({ kind, status }: RpcFailure): string {
@@ -118,7 +121,7 @@ async function checkNode(
   return warning(check, shown, fix);
 }
 
-/** Nothing to say about a node that takes this many calls in one request. */
+/** A node that takes this many calls in one request needs no remark. */
 const BATCH_CALLS = 10;
 
 async function describeBatches(node: Node): Promise<string[]> {
@@ -127,7 +130,7 @@ async function describeBatches(node: Node): Promise<string[]> {
   return [node.batchSize === 1 ? 'refuses batches: single calls' : `batches of at most ${node.batchSize} calls`];
 }
 
-/** The blocks of one eth_getLogs that the node takes, found by trial as the follower does. */
+/** Finds by trial how many blocks the node takes in one eth_getLogs, as the follower does. */
 async function findRange(node: Node, head: number): Promise<number> {
   let most = 0;
   for (let trial = 0; trial < RANGE_TRIALS; trial++) {
@@ -155,7 +158,7 @@ function ageS({ timestampS }: Header): number {
   return Math.max(0, Math.floor(Date.now() / 1000 - timestampS));
 }
 
-/** Whether the node still has this head. A node that fails now has no newer one either. */
+/** Whether the node still has this head. True for a node that fails now, because it shows no newer head. */
 async function isSame(node: Node, head: Header): Promise<boolean> {
   const call = taggedBlock('latest');
   try {
@@ -166,7 +169,7 @@ async function isSame(node: Node, head: Header): Promise<boolean> {
   }
 }
 
-/** The heads of all nodes side by side. If they are old, a second reading shows whether they move. */
+/** Compares the heads of all nodes. If they are old, a second reading shows whether they move. */
 async function checkHeads({ networkId }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
   const check = `heads of network ${networkId}`;
   const [highest] = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -186,7 +189,7 @@ async function checkHeads({ networkId }: NetworkNodes, found: readonly Found[]):
   return warning(check, text, fix);
 }
 
-/** A block that is final on one node must be the same on every other. */
+/** Checks that a block which is final on one node is the same on every other node. */
 async function checkAgreement({ networkId, urls }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
   const check = `network ${networkId}`;
   if (isMadeUp({ urls })) {

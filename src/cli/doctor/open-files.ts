@@ -8,7 +8,7 @@ type OpenFileSettings = Pick<Config, 'DELIVERY_CONCURRENCY' | 'FEED_LIMIT'>;
 export function checkOpenFiles(settings: OpenFileSettings, given?: number | null): Finding {
   const { limit, slots } = fileBudget(settings, given);
   const { DELIVERY_CONCURRENCY } = settings;
-  if (limit === null) return ok('open files', 'not checked: this system does not tell the limit');
+  if (limit === null) return ok('open files', 'not checked: this system does not show the limit');
   if (slots === DELIVERY_CONCURRENCY)
     return ok('open files', `at most ${limit}, enough for ${slots} requests at a time`);
   const found = `at most ${limit}, enough for ${slots} requests at a time instead of DELIVERY_CONCURRENCY=${DELIVERY_CONCURRENCY}`;

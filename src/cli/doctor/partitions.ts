@@ -3,7 +3,7 @@ import { DAYS_AHEAD, readDaysAhead } from '../../store/database/partitions/ahead
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** The job makes one a day; with fewer than these it has failed for days. */
+/** The job makes a partition every day. With fewer than these, it has failed for days. */
 const FEW_DAYS = DAYS_AHEAD - 2;
 
 /** Null if the tables are not partitioned. */

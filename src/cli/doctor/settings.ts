@@ -4,7 +4,7 @@ import { type Finding, failure, ok, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `config` is null when a setting is invalid: the other checks would look at the wrong things. */
+/** `config` is null if a setting is invalid, because the other checks would use wrong settings. */
 export function checkSettings(environment: Environment): { config: Config | null; findings: Finding[] } {
   try {
     const config = loadConfig(environment);

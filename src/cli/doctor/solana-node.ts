@@ -3,7 +3,7 @@ import { RpcFailure } from '../../chain/rpc/failures.ts';
 import type { Node } from '../../chain/rpc/node.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** Whether a node of Solana offers everything that its reader asks for. */
+/** Checks that a node of Solana offers all calls that its reader needs. */
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** A signature of zeros, which no transaction has. */
@@ -53,7 +53,7 @@ export async function checkSolanaNode(node: Node): Promise<Finding> {
   return warning(check, text, 'It calls its newest slot finalized. Paybell does not believe it. Name another node.');
 }
 
-/** One call at a time: a batch that is refused would name no method. */
+/** Sends one call at a time, because a refused batch would not show which method is missing. */
 async function refusedMethods(node: Node): Promise<string[]> {
   const refused: string[] = [];
   for (const { method, params } of HISTORY) {

@@ -27,7 +27,7 @@ const SLOW_MS = 100;
 const CLOCK_WARNING_MS = 2_000;
 const CLOCK_ERROR_MS = 60_000;
 
-/** Opens the store without creating or migrating it. */
+/** Opens the database without creating or migrating it. */
 export async function openForInspection(config: Config): Promise<{ db: Database | null; finding: Finding }> {
   const { DATABASE_URL } = config;
   const name = describeTarget(DATABASE_URL);
@@ -52,7 +52,7 @@ async function checkAccess(db: Database, name: string): Promise<Finding> {
     const startedAtMs = performance.now();
     await db.get('select 1 as up');
     const tookMs = performance.now() - startedAtMs;
-    // A write that changes nothing, because a read-only file, disk or replica fails only then.
+    // Makes a write that changes nothing, because a read-only file, disk or replica fails only on a write.
     await db
       .transaction((queries) => queries.run('update entities set revision = revision where 1 = 0'))
       .catch((error) => {

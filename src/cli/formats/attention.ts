@@ -16,7 +16,7 @@ export function troublesOf(entity: EntityAttention, nowS: number): string[] {
   ];
 }
 
-/** The command that shows the worst of the troubles; it needs the entity. */
+/** The command that shows the worst trouble of the entity. */
 export function nextCommand({
   failingEndpoints,
   suspendedEndpoints,

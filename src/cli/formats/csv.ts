@@ -6,7 +6,7 @@ export function toCsvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',');
 }
 
-/** Null when a quote is misplaced or not closed. */
+/** The values of a line. Null if a quote is misplaced or not closed. */
 export function parseCsvLine(line: string): string[] | null {
   const cells: string[] = [];
   CELL.lastIndex = 0;

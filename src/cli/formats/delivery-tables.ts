@@ -56,7 +56,7 @@ function showWait({ waitsFor }: Delivery, at: (dateS: number) => string): string
   return waitsFor === null ? '–' : waitsForText(waitsFor, Math.floor(Date.now() / 1000), { ...WAIT_FORMAT, at });
 }
 
-/** Test requests and alerts are marked: neither of them is part of a bulk redelivery. */
+/** Marks test requests and alerts, because a bulk redelivery leaves them out. */
 function showEvent({ event, kind }: Delivery): string {
   return kind === 'event' ? event : `${event} (${kind})`;
 }

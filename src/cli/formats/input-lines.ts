@@ -1,6 +1,6 @@
 import { CommandError } from '../terminal/command-error.ts';
 
-/** Longer than any webhook with its filter, however it is written. A longer line is skipped and not kept in memory. */
+/** Longer than the line of any webhook with its filter. A longer line is skipped, and not kept in memory. */
 export const MAX_LINE_BYTES = 512 * 1024;
 
 export type InputLine = { line: number; text: string } | { line: number; error: string };
@@ -64,7 +64,10 @@ class LineSplitter {
   }
 }
 
-/** A list is read whole, because it can have one line or many: 64 MiB are more than 100,000 webhooks. */
+/**
+ * Limit on a list, which is read as a whole because it can have any number of lines. 64 MiB are more than 100,000
+ * webhooks.
+ */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -103,7 +106,7 @@ function elementsOf(value: unknown): unknown[] {
   return Array.isArray(inner) ? inner : [value];
 }
 
-/** A webhook without a date is created by the import, so it is the newest. */
+/** The creation date of a webhook. A webhook without a date is the newest, because the import creates it. */
 function dateOf(element: unknown): number {
   const date = typeof element === 'object' && element !== null && 'dateCreated' in element ? element.dateCreated : null;
   return typeof date === 'number' ? date : Number.MAX_SAFE_INTEGER;

@@ -10,7 +10,7 @@ export function printSecrets(list: SecretList, json: boolean, rotateCommand: str
     printJson(list);
     return;
   }
-  // Only with an imported secret: most entities have none.
+  // Shows the column only if there is an imported secret, because most entities have none.
   const hasImported = list.secrets.some(({ importedText }) => importedText !== null);
   printTable(
     ['secret-id', 'secret', ...(hasImported ? ['imported as'] : []), 'created', 'signs until'],

@@ -6,7 +6,7 @@ const ADVICE: Readonly<Record<UnavailableReason, string>> = {
   no_answer: 'Check that DATABASE_URL names a server that is running, or a file that is an SQLite database.',
 };
 
-/** The way out of a store that is not available. */
+/** Advice for a database that is not available. */
 export function storeAdvice({ reason }: StoreUnavailableError): string {
   return ADVICE[reason];
 }

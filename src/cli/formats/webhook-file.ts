@@ -15,13 +15,13 @@ export function headerOf(format: WebhookFormat): string {
   return format === 'csv' ? `${toCsvLine(WEBHOOK_FIELDS)}\n` : '';
 }
 
-/** In CSV, a field without a value is an empty cell, as the reader expects it, and there are no options. */
+/** In CSV, a field without a value is an empty cell, as the reader expects. CSV has no options. */
 export function writeWebhook(webhook: ExportedWebhook, format: WebhookFormat): string {
   if (format === 'jsonl') return `${JSON.stringify(webhook)}\n`;
   return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field] ?? '')))}\n`;
 }
 
-/** Only in JSON Lines: a separate line after the webhooks of the URL. */
+/** Writes the settings of an endpoint, as a separate line after the webhooks of its URL. Only for JSON Lines. */
 export function writeEndpoint(endpoint: ExportedEndpoint): string {
   return `${JSON.stringify({ endpoint })}\n`;
 }

@@ -45,7 +45,7 @@ function withoutConnectionHeaders(headers: Headers): Headers {
   return kept;
 }
 
-/** The body, or null when it exceeds the limit. */
+/** The body, or null if it exceeds the limit. */
 async function readUpToLimit(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -13,7 +13,7 @@ export type Keys = {
   /** Source of newer keys. Null if the user gave the keys, or wants no check. */
   readonly source: KeySource | null;
   readonly description: string;
-  /** Why the server did not give its keys. */
+  /** Why the keys of the server could not be read. */
   readonly error?: PaybellError;
 };
 

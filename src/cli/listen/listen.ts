@@ -95,7 +95,7 @@ async function run(options: Options, command: Command): Promise<void> {
 
 const RECEIVER_OPTIONS = ['port', 'host', 'secret', 'check', 'fail', 'status', 'delay'];
 
-/** Options that were given and would have no effect. */
+/** Rejects options that would have no effect. */
 function refuse(command: Command, names: readonly string[], why: string): void {
   for (const name of names) {
     if (command.getOptionValueSource(name) !== 'cli') continue;
@@ -123,11 +123,11 @@ async function receive(options: Options): Promise<void> {
       if (total.requests === options.count) completed.resolve();
     },
   });
-  // With --json, standard output has nothing but the requests.
+  // With --json, standard output has only the requests.
   const say = options.json ? printOnStderr : printLine;
   say(`Listening on ${paint(receiver.url, 'cyan')}; stop with Ctrl-C.\n${paint(description, 'dim')}`);
   if (options.forward !== undefined) {
-    const forwarding = `Requests to this receiver are forwarded to ${options.forward}. With --server, the events of that server are.`;
+    const forwarding = `Requests to this receiver are forwarded to ${options.forward}. Add --server to forward the events of a server instead.`;
     say(paint(forwarding, 'dim'));
   }
   await Promise.race([completed.promise, stopped]);
@@ -142,7 +142,7 @@ function startOn({ host, port }: Options, receiver: Omit<ReceiverOptions, 'host'
 
 type Print = (request: ReceivedRequest, response: SentResponse | null) => void;
 
-/** Prints a request when it arrives and its response when it is sent: with --delay the two are apart. */
+/** Prints a request when it arrives, and its response when it is sent, which is later with --delay. */
 function createPrinter(): Print {
   let last: ReceivedRequest | null = null;
   return (request, response) => {

@@ -23,9 +23,9 @@ export type ReceivedRequest = {
 
 export type SentResponse = {
   readonly status: number;
-  /** Whether the status is a failure that was asked for with --fail or --status. */
+  /** Whether the status is a failure that --fail or --status simulates. */
   readonly simulated: boolean;
-  /** Why the request could not be forwarded; null when it was, or when it should not be. */
+  /** Why the request could not be forwarded; null if it was forwarded, or if there was nothing to forward. */
   readonly error: string | null;
   /** Whether the sender had closed the connection before the response. */
   readonly aborted: boolean;
@@ -53,7 +53,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
-    // Outside of development Bun shares ports by default, and requests would go to either of two receivers.
+    // Bun shares ports by default, so requests could go to either of two receivers.
     reusePort: false,
     maxRequestBodySize: MAX_BODY_BYTES,
     development: false,
@@ -67,7 +67,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   return {
     url: server.url.href,
     stop: async () => {
-      // Lets responses leave; a request that is still delayed is closed with its connection.
+      // Lets responses leave. Then closes the connections of requests that are still delayed.
       await Promise.race([server.stop(), Bun.sleep(DRAIN_MS)]);
       await server.stop(true);
     },
@@ -106,7 +106,7 @@ async function replyTo(
 ): Promise<Reply> {
   const status = plannedStatus(plan, received.attempt);
   if (status !== null) return { response: new Response(null, { status }), simulated: true, error: null };
-  // Forwarded with any signature, because the target checks it too.
+  // Forwards requests with any signature, because the target checks it too.
   if (forwardTo !== null) return relay(await forwardRequest(forwardTo, headers, bytes), forwardTo);
   return { response: new Response(null, { status: received.signature.status }), simulated: false, error: null };
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 
 /** The failures that `listen` simulates, so that the retries of a sender can be watched. */
 export type ResponsePlan = {
-  /** How many attempts of each delivery fail. With null none fails, unless a status is given: then all do. */
+  /** How many attempts of each delivery fail. Null: none fails, or all fail if a status is given. */
   readonly fail: number | null;
   readonly status: number | null;
 };

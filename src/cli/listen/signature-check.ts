@@ -14,7 +14,7 @@ export type SignatureCheck = (body: Uint8Array, headers: Headers) => Promise<Sig
 /** Reads the active secrets and public keys. */
 export type KeySource = () => Promise<readonly string[]>;
 
-/** How often the keys are read again at most: forged requests must not cause a request to the server each. */
+/** The least time between two reads of the keys, so that forged requests do not each cause a request to the server. */
 const RELOAD_INTERVAL_MS = 10_000;
 
 const VERIFIED: Signature = { state: 'verified', text: 'signature verified', status: 204 };
@@ -24,7 +24,7 @@ const UNCHECKED: Signature = {
   status: 204,
 };
 
-/** Reads the keys again when a signature does not match, because they may have been rotated, or when there are none. */
+/** Reads the keys again if there are none, or if a signature does not match, because the keys may have been rotated. */
 export function createSignatureCheck(
   source: KeySource | null,
   initialKeys: readonly string[],

@@ -53,7 +53,7 @@ async function verifySaved(file: string, { headers: headerFile, header = [], jso
   }
 }
 
-/** Lines `name: value`, also as `curl -v` shows them. Others, such as the request line, are skipped. */
+/** Parses lines `name: value`, including the form of `curl -v`. Skips other lines, such as the request line. */
 function parseHeaders(lines: readonly string[]): Record<string, string> {
   const found = lines.flatMap((line) => {
     const [, name, value = ''] = /^(?:[<>] )?([\w-]+):[ \t]*(.*?)\s*$/.exec(line) ?? [];

@@ -18,10 +18,10 @@ export function addBackup(program: Command): void {
 
 type BackupOptions = { withoutKey?: boolean; json?: boolean };
 
-/** Does not open the store as the service does, because that would migrate an older schema first. */
+/** Does not open the database like the service, which would migrate an older schema first. */
 async function backUp(file: string, { withoutKey, json }: BackupOptions): Promise<void> {
   const { DATABASE_URL, SECRET_KEY } = readSettings();
-  // A failure, so that a scheduled job does not report a backup that was not made.
+  // Fails, so that a scheduled job does not report a backup that was not made.
   if (DATABASE_URL.engine === 'postgres') throw new CommandError(postgresAdvice(file));
   const progress = new Progress();
   progress.show(null, `copying ${DATABASE_URL.file}`);

@@ -29,7 +29,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'store secrets rekey': ['store secrets rekey'],
 };
 
-/** To those commands that the program has; a program that is complete has them all. */
+/** Adds the examples to the commands that the program has. A complete program must have all of these commands. */
 export function addOperatorExamples(program: Command, { isComplete }: { isComplete: boolean }): void {
   for (const [words, examples] of Object.entries(EXAMPLES)) {
     const command = findCommand(program, words.split(' '));

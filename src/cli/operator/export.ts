@@ -46,7 +46,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
   });
 }
 
-/** Counts of data that the entity has and the file leaves out. */
+/** Counts of the entity's data that the file leaves out. */
 type LeftOut = Record<'options' | 'endpoints' | 'headers' | 'secrets' | 'certificates', number>;
 
 type Export = { db: Database; box: SecretBox; entityId: string; format: WebhookFormat; left: LeftOut };
@@ -65,7 +65,7 @@ async function* exportText(source: Export, progress: Progress | null): AsyncGene
   progress?.clear();
 }
 
-/** After the webhooks, because an import gives settings to URLs that have one. */
+/** Settings follow the webhooks, because an import applies settings only to URLs with a webhook. */
 async function* settingsText({ db, box, entityId, format, left }: Export): AsyncGenerator<string> {
   for await (const { endpoint, hasOwnSecret, hasCertificate } of walkSettings(db, box, entityId)) {
     if (endpoint.headerNames.length > 0) left.headers++;

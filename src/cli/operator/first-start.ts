@@ -8,12 +8,13 @@ import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
 import { PAYBELL, SERVE } from '../terminal/invocation.ts';
 import { paint } from '../terminal/output.ts';
 
-/** Names that a start tries for the file of the key. */
+/** Limit on the names that a start tries for the key file. */
 const MAX_KEY_FILES = 100;
 
 /**
- * The lines that present the entity of an empty database. With the lines around them they fit into 12 rows of 80 columns. Only a
- * terminal shows the key. Any other output may be stored, for example in a journal, so the key goes to a file for its owner alone.
+ * The lines that present the entity of an empty database. With the lines around them, these lines fit into 12 rows of
+ * 80 columns. Only a terminal shows the key. Any other output may be stored, for example in a journal, so the key goes
+ * to a file for its owner alone.
  */
 export function firstSteps(url: string, config: Config, first: Provisioned, isTerminal: boolean): string[] {
   const server = serverVariables(url, config.PROCESSOR);
@@ -62,7 +63,7 @@ function commandsToTry(config: Config): string[] {
   ];
 }
 
-/** Variables that the commands need unless the server has the default URL and processor. */
+/** Variables that the commands need if the server does not have the default URL or processor. */
 function serverVariables(url: string, processor: string): string {
   const variables = [];
   if (url !== DEFAULT_URL) variables.push(`PAYBELL_URL=${url}`);
@@ -70,12 +71,12 @@ function serverVariables(url: string, processor: string): string {
   return variables.join(' ');
 }
 
-/** Next to the SQLite file, or in `data/` with PostgreSQL, which git ignores. */
+/** The key file: next to the SQLite file or, with PostgreSQL, in `data/`, which git ignores. */
 function keyFileFor(target: DatabaseTarget): string {
   return resolve(`${target.engine === 'sqlite' ? target.file : 'data/paybell'}.first-key`);
 }
 
-/** Existing files stay: they hold the keys of other databases. The key then goes to a file with a number. */
+/** Keeps existing files, which may have the keys of other databases. The key then goes to a file with a number. */
 function saveKey(wanted: string, apiKey: string): { file: string; problem: string | null } {
   try {
     mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 });
@@ -89,7 +90,7 @@ function saveKey(wanted: string, apiKey: string): { file: string; problem: strin
   }
 }
 
-/** Returns whether it wrote the file, which it does not if the name is taken. */
+/** Writes a new file. Returns false if the name is taken. */
 function writeNew(file: string, text: string): boolean {
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });

@@ -83,7 +83,7 @@ function readerFor(config: Config, format: WebhookFormat): WebhookReader {
   });
 }
 
-/** What to do about a line that was imported. */
+/** A step that the user must still take for an imported line. */
 type LineNote = { line: number; note: string };
 
 type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
@@ -134,7 +134,7 @@ async function feed(
   progress.clear();
 }
 
-/** The file has the names of headers without their values. */
+/** Notes about headers, because the file has their names without their values. */
 function headerNotes({ endpoints }: ImportBatch, signatureHeader: string | undefined): LineNote[] {
   return endpoints.flatMap(({ line, postUrl, headerNames = [] }) => {
     const settable = headerNames.filter((name) => headerNameError(name, signatureHeader) === null);

@@ -51,7 +51,8 @@ export function addMigrate(program: Command): void {
 }
 
 /**
- * A process looks for distributed tables only when it starts. A running one would keep using statements for one server.
+ * Requires that no instance runs. A process looks for distributed tables only at its start, and a running one would
+ * keep using statements for one server.
  */
 async function distributeTables(db: Database, target: DatabaseTarget): Promise<DistributedTable[]> {
   if ((await readLayout(db)).isPartitioned) {

@@ -15,7 +15,7 @@ import { readSettings } from './settings.ts';
 import { settingsHelp } from './settings-help.ts';
 import { Worker } from './workers/worker.ts';
 
-/** Beyond the longest stop of a worker, before it is killed. */
+/** Time beyond the longest stop of a worker, after which it is killed. */
 const STOP_MARGIN_MS = 2_000;
 
 export function addServe(program: Command): void {
@@ -69,7 +69,7 @@ async function run(config: Config, log: Logger): Promise<number> {
   return EXIT.success;
 }
 
-/** Loaded only here: one process needs nothing of it. */
+/** Loads the supervisor only here, because a single process does not need it. */
 async function supervise(workers: number, config: Config, log: Logger): Promise<number> {
   const { Supervisor } = await import('./workers/supervisor.ts');
   const { env, nextStopSignal } = terminal();
@@ -96,7 +96,10 @@ function ownProgram(): string[] {
   return EMBEDDED.test(Bun.main) ? [process.execPath] : [process.execPath, Bun.main];
 }
 
-/** Printed and not logged, because on a terminal the key is in it. In one write, so that readers of a pipe get it whole. */
+/**
+ * Prints the welcome instead of logging it, because on a terminal it contains the key. Uses one write, so that readers
+ * of a pipe get the whole text.
+ */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   const listening = `${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`;
   const dashboard = servesApi(config) ? `Dashboard ${url}/  ` : '';

@@ -14,8 +14,8 @@ import { readSettings } from './settings.ts';
 export type Session = { db: Database; box: SecretBox; config: Config };
 
 /**
- * Opens the store with the same settings as the server. Only a command that creates something may create the store:
- * any other would leave an empty one where DATABASE_URL is mistyped.
+ * Opens the database with the same settings as the server. Only a command that creates an object may create the
+ * database: any other command would leave an empty database if DATABASE_URL is mistyped.
  */
 export async function withStore<Value>(
   work: (store: Session) => Promise<Value>,
@@ -42,7 +42,7 @@ export async function requireEntity(db: Database, entityId: string): Promise<voi
   if (!(await entityExists(db, entityId))) throw new CommandError(`there is no entity ${entityId}`);
 }
 
-/** Commands on the store need no key, so the audit log names the command line as the actor. */
+/** Commands on the database need no key, so the audit log names the command line as the actor. */
 export function changeByCommandLine(): Change {
   return { actor: ACTORS.commandLine, nowS: secondsNow() };
 }

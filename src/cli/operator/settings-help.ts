@@ -18,7 +18,7 @@ export function settingsHelp(): string {
   ].join('\n');
 }
 
-/** A paragraph of the file: lines of description, then the setting, all behind a `#`. */
+/** Reads the paragraphs of the file. A paragraph has lines of description and then the setting, each after a `#`. */
 function describedSettings(): { name: string; value: string; description: string }[] {
   return settingsFile.split('\n\n').flatMap((paragraph) => {
     const lines = paragraph.trim().split('\n');

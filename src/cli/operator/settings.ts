@@ -4,7 +4,7 @@ import { CONNECTION_VARIABLES } from '../server/connection.ts';
 import { printWarning } from '../terminal/output.ts';
 import { type Environment, terminal } from '../terminal/terminal.ts';
 
-/** Shorter names allow one edit only: too many variables are two letters away from PORT. */
+/** Shorter names allow only one edit, because too many variables are two letters away from PORT. */
 const SHORTEST_FOR_TWO_EDITS = 7;
 /** The commands that call a server read variables with this prefix; the settings of the service have none. */
 const PREFIX = 'PAYBELL_';
@@ -30,7 +30,10 @@ function nearestSetting(name: string): string | null {
   return long ?? nearest(name, short, 1);
 }
 
-/** Names misspelt settings first: they may be why another one is missing, or lead the command to the wrong store. */
+/**
+ * Warns about misspelt settings first. A misspelt name may be why a setting is missing, or why a command uses the wrong
+ * database.
+ */
 export function readSettings(environment: Environment = terminal().env, options?: { withSecretKey: boolean }): Config {
   for (const { name, meant } of misspeltSettings(environment)) {
     printWarning(`${name} is not a setting and is ignored; did you mean ${meant}?`);

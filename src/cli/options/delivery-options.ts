@@ -14,10 +14,10 @@ export function addPayloadFilter(command: Command): Command {
   return command.option('--payload <text>', 'only deliveries with this text in their body; needs --since');
 }
 
-/** All but the status. */
+/** Adds all filters except the status. */
 export function addCountFilters(command: Command): Command {
   return command
-    .option('--search <text>', 'only what this names: an id, or the beginning of a URL or a host')
+    .option('--search <text>', 'only matches of this text: an id, or the beginning of a URL or a host')
     .option('--event-id <id>', 'only deliveries of this event')
     .option('--webhook-id <id>', 'only deliveries to this webhook')
     .option('--endpoint-id <id>', 'only deliveries to webhooks of this endpoint')
@@ -35,7 +35,10 @@ export function parseDeliveryOptions<Schema extends z.ZodObject>(
   return parseOptions(schema, { ...values, ...(search !== undefined && { q: search }) }, { q: 'search' });
 }
 
-/** One delivery by its id, or all that match the filters: never both, and never all by accident. */
+/**
+ * Chooses one delivery by its id, or all deliveries that match the filters: never both, and never all deliveries by
+ * accident.
+ */
 export function chooseDeliveries(deliveryId: string | undefined, filters: Readonly<OptionValues>) {
   const hasFilters = Object.keys(filters).length > 0;
   if (deliveryId !== undefined) {

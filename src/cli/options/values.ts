@@ -2,11 +2,11 @@ import { InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../../config/values.ts';
 import { networkOfName } from '../../domain/networks.ts';
 
-/** Parsers of option values. Commander prints what they throw after the name of the option. */
+/** Parsers of option values. Commander prints their errors after the name of the option. */
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** For the help of options that take a moment. */
+/** The help text of options that take a moment. */
 export const MOMENT = 'a duration ago such as 1h, a date such as 2026-01-31T12:00Z, or Unix seconds';
 
 /** A duration before now, a date or Unix seconds, as the text of the seconds that the query schemas take. */
@@ -32,7 +32,7 @@ export function wholeNumber(min: number, max: number, hint = `Give a whole numbe
   };
 }
 
-/** In milliseconds. */
+/** Returns a parser for durations, in milliseconds. */
 export function duration(minMs: number, maxMs: number, hint: string) {
   return (text: string): number => {
     const ms = parseDurationMs(text);
@@ -54,7 +54,7 @@ export function parseNetworks(text: string): number[] {
   });
 }
 
-/** For an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
 }

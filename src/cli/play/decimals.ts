@@ -1,8 +1,8 @@
-/** Amounts are decimal text and stay so: a binary fraction would not add up to the cent. */
+/** Amounts stay decimal texts, because sums of binary fractions would be wrong by cents. */
 
 export const DECIMAL_AMOUNT = /^[0-9]{1,30}(\.[0-9]{1,18})?$/;
 
-/** The exact sum, with as many decimals as the addend that has most. */
+/** The exact sum, with as many decimals as the amount with the most decimals. */
 export function sumAmounts(amounts: readonly string[]): string {
   const decimals = Math.max(0, ...amounts.map((amount) => fractionOf(amount).length));
   const total = amounts.reduce((sum, amount) => sum + scaled(amount, decimals), 0n);

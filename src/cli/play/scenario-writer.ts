@@ -5,7 +5,7 @@ import type { EventKind } from '../../domain/event-kinds.ts';
 import { makeId } from '../../domain/ids.ts';
 import { toBaseUnits } from './decimals.ts';
 
-/** Time and randomness are given, so that the same scenario can be written twice. */
+/** The caller provides the time and the randomness, so that it can write the same scenario twice. */
 export type ScenarioTerms = {
   readonly networkId: number;
   /** The price of each period, as decimal text. */
@@ -81,7 +81,7 @@ export class ScenarioWriter {
     this.events.push(this.#write('TransferFinalized', processedS + FINAL_AFTER_S, final));
   }
 
-  /** The network drops the transaction, and takes it into a later block; that one becomes final. */
+  /** The network drops the transaction, and includes it in a later block, which becomes final. */
   payThroughReorg({ transferId }: Transfer, paidS: number): void {
     const processedS = paidS + PROCESSED_AFTER_S;
     const backS = processedS + RETRACTED_AFTER_S + BACK_AFTER_S;

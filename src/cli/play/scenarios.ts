@@ -9,7 +9,7 @@ const DAY_S = 24 * 3_600;
 export const SCENARIO_MEANINGS = {
   subscription: 'Signed up, and every payment arrives on time.',
   'late-payment': 'One payment is days late, then arrives, and the rest are on time.',
-  cancelled: 'The payer gives notice; it ends when the paid period does.',
+  cancelled: 'The payer gives notice, and the agreement ends with the paid period.',
   'failed-transfer': 'A transfer is never final and never paid; the payee cancels.',
   reorg: 'A payment is retracted, comes again as revision 2, and is final.',
 } as const;
@@ -74,7 +74,7 @@ export function writeScenario(name: ScenarioName, terms: ScenarioTerms, periods:
   return writer.events;
 }
 
-/** From the first event to the last. */
+/** The time from the first event to the last. */
 export function scenarioLengthS(name: ScenarioName, periods: number): number {
   const terms = { networkId: 1, amount: '1', startS: 0, random: (count: number) => new Uint8Array(count) };
   return writeScenario(name, terms, periods).at(-1)?.dateCreated ?? 0;

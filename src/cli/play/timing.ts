@@ -4,8 +4,8 @@ const MIN_GAP_MS = 200;
 const MAX_TIMER_MS = 24 * 3_600_000;
 
 /**
- * The second at which a scenario starts, so that its last event is sent at its own date. In real time that is now;
- * faster, the scenario lies in the past, and no event is dated in the future.
+ * The second at which a scenario starts, so that its last event is sent at its own date. In real time, the start is
+ * now. At a higher speed, it lies in the past, so that no event has a future date.
  */
 export function startSecond(nowMs: number, lengthS: number, speed: number): number {
   return Math.floor(nowMs / 1000 + lengthS / speed - lengthS);

@@ -35,7 +35,7 @@ export function currentConnection(options: ConnectionOptions): Connection {
   return resolveConnection(options, env, readProfiles(profileFile(env)));
 }
 
-/** Null when neither options, environment nor profile name a server, for commands that can do without one. */
+/** Null if neither options, environment nor profile name a server, for commands that do not need one. */
 export function connectionIfAny(options: ConnectionOptions): Connection | null {
   const { server, entity, profile } = options;
   const { env } = terminal();

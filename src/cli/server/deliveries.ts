@@ -30,7 +30,7 @@ import { type Access, ON_SERVER, ownOptions, type Session } from './session.ts';
 const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store deliveries`;
 const EXAMPLE_ID = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 
-/** The second half of a command, after its options were checked and before the server gets a request. */
+/** The part of a command that sends requests. It runs after the options were checked. */
 type Work = (session: Session) => Promise<void>;
 
 export function addDeliveries(program: Command, access: Access = ON_SERVER): void {
@@ -119,7 +119,7 @@ async function redeliverMany(
   { isDryRun, isSure }: Many,
 ): Promise<void> {
   if (isDryRun) return printRedeliveryCount((await client.deliveries.countRedelivering(filter)).totalResults, json);
-  // On a store without a server, no one would send the first requests.
+  // Skipped on a database without a server, because nothing would send the first requests.
   if (!isSure && runTask === undefined) await tryFailingEndpoints(client, filter);
   const { redeliveryId } = await client.deliveries.redeliverMatching(filter);
   await runTask?.(redeliveryId);
@@ -131,7 +131,10 @@ async function redeliverMany(
   }
 }
 
-/** Failing endpoints get one request first. If it fails, a person decides, and a program has to be sure. */
+/**
+ * Sends one request to each failing endpoint first. If it fails, a person decides whether to continue, and a program
+ * needs `--yes`.
+ */
 async function tryFailingEndpoints(client: Paybell, filter: DeliveryFilter): Promise<void> {
   const { tried, failed } = await tryFirst(client, filter);
   if (tried > failed.length) printNote(`First requests that succeeded: ${tried - failed.length}.`);

@@ -5,11 +5,11 @@ import { withoutDetail } from '../../contract/deliveries.ts';
 
 /** The largest page that the service returns. */
 const PAGE_SIZE = 100;
-/** After more than this many new pages the older changes are skipped: no terminal shows that many lines. */
+/** Limit on the new pages of one poll. Older changes are skipped, because no terminal shows that many lines. */
 const MAX_PAGES = 10;
-/** How many deliveries that have left the newest page are read one by one at each poll, once a retry of them is due. */
+/** Limit on the deliveries of older pages that one poll reads, one by one, when their retry is due. */
 const MAX_READ_PER_POLL = 10;
-/** Beyond this, the delivery whose last change is oldest is forgotten, and a later change of it is not shown. */
+/** Limit on the known deliveries. The one with the oldest change is forgotten, and its later changes are not shown. */
 const MAX_KNOWN = 20_000;
 
 export type DeliverySource = {
@@ -28,7 +28,7 @@ export class DeliveryChanges {
     private readonly filter: Pick<DeliveryListQuery, 'event' | 'networkId' | 'webhookId'>,
   ) {}
 
-  /** The newest `count` deliveries, oldest first. The others on the page are known from then on. */
+  /** The newest `count` deliveries, oldest first. The other deliveries of the page are known from then on. */
   async first(count: number): Promise<Delivery[]> {
     const { deliveries } = await this.source.list({ ...this.filter, limit: PAGE_SIZE });
     const changed = this.#update(deliveries);
@@ -50,7 +50,7 @@ export class DeliveryChanges {
       this.#known.delete(id);
       if (delivery === null) continue;
       found.push(withoutDetail(delivery));
-      // At the end, so that the next poll reads the others.
+      // Moves the delivery to the end, so that the next poll reads other deliveries.
       this.#known.set(id, known);
     }
     return this.#update(found);
@@ -69,7 +69,7 @@ export class DeliveryChanges {
   }
 }
 
-/** A delivery that no longer exists was removed after its retention. */
+/** Null for a delivery that retention has removed. */
 function nullIfMissing(error: unknown): null {
   if (error instanceof ProblemError && error.status === 404) return null;
   throw error;

@@ -34,7 +34,7 @@ export function addEvents(program: Command): void {
   const list = events
     .command('list')
     .description('list events, newest first')
-    .option('--search <id>', 'only what this names: the id of an event, a transfer or an agreement')
+    .option('--search <id>', 'only events with this id, or with this transfer or agreement')
     .option('--event-id <id>', 'only this event')
     .option('--event <kind>', 'only this kind of event')
     .option('--network-id <id>', 'only this network')

@@ -3,13 +3,13 @@ import { toOption } from '../options/list-options.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printable } from '../terminal/output.ts';
 
-/** The error of a call to the server, and what the user can do about it. */
+/** The text of a failed call to the server, with a step that the user can take. */
 export function explainClientError(error: PaybellError): string {
   if (error instanceof ConnectionError || error instanceof TimeLimitError) {
     return `${printable(error.message)}\n      Check PAYBELL_URL, and that the server is running: ${PAYBELL} serve`;
   }
   if (!(error instanceof ProblemError)) return printable(error.message);
-  // The detail of a problem with input errors only says that they are listed.
+  // If there are input errors, the detail only says that they are listed.
   const lines =
     error.errors.length > 0
       ? ['the server rejected the request:', ...error.errors.map(showInputError)]
@@ -20,7 +20,7 @@ export function explainClientError(error: PaybellError): string {
   return lines.join('\n      ');
 }
 
-/** A parameter of the query was given as an option of the command. */
+/** Names a query parameter as the option of the command. */
 function showInputError(error: Fault): string {
   const name = error.in === 'query' ? `--${toOption(error.name)}` : error.name;
   return printable(`${name} ${error.message}`);

@@ -88,7 +88,7 @@ function readKey(): Promise<string> {
   return keyboard === null ? readFirstLine() : prompt(keyboard, 'Key (not shown): ', { secret: true });
 }
 
-/** Fails if the server does not accept the key; every valid one may read its own permissions. */
+/** Fails if the server does not accept the key. Every valid key may read its own permissions. */
 function readCaller(profile: Profile): Promise<CallerInfo> {
   return clientFor({ ...profile, from: 'login' }).entity();
 }

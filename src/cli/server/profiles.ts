@@ -15,7 +15,7 @@ export type Profile = z.output<typeof profileSchema>;
 const fileSchema = z.object({ profiles: z.record(z.string(), profileSchema) });
 type Profiles = z.output<typeof fileSchema>['profiles'];
 
-/** In the folder where each system keeps the settings of a user's programs. */
+/** The file of the profiles, in the system's folder for a user's settings. */
 export function profileFile(environment: Environment, platform: NodeJS.Platform = process.platform): string {
   const home = environment.HOME ?? homedir();
   const base =
@@ -39,13 +39,13 @@ export function readProfiles(file: string): Profiles {
   return parsed.data.profiles;
 }
 
-/** Adds or replaces a profile, or deletes it when it is null. */
+/** Adds or replaces a profile, or deletes it if `profile` is null. */
 export function writeProfile(file: string, name: string, profile: Profile | null): void {
   const { [name]: _, ...others } = readProfiles(file);
   const profiles = profile === null ? others : { ...others, [name]: profile };
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Written to a second file and renamed, so that the profiles are never half written or readable by others.
+  // Writes a second file and renames it, so that the profiles are never half written or readable by other users.
   const temporary = `${file}.${process.pid}`;
   try {
     writeFileSync(temporary, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: 0o600 });

@@ -13,7 +13,7 @@ const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store se
 
 type Overlap = { readonly overlapHours: number };
 
-/** Returns the group, to which the operator's commands add one. */
+/** Returns the group, so that the operator's commands can add another command. */
 export function addSecrets(program: Command, access: Access = ON_SERVER): Command {
   const secrets = program.command('secrets').description('secrets that sign the requests to webhooks');
   const rotateCommand = `${access.prefix} secrets rotate`;
@@ -74,7 +74,7 @@ export function addSecrets(program: Command, access: Access = ON_SERVER): Comman
 
 type ImportOptions = Overlap & { readonly format?: SecretFormat };
 
-/** Never from an argument: every user of a machine can read the arguments of a process. */
+/** Reads the secret, never from an argument, because every user of a machine can read the arguments of a process. */
 async function readSecret(file: string | undefined): Promise<string> {
   const keyboard = file === undefined ? terminal().keyboard : null;
   if (keyboard !== null) return prompt(keyboard, 'Secret (not shown): ', { secret: true });

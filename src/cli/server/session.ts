@@ -5,7 +5,7 @@ import { addExamples } from '../terminal/help.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { addConnectionOptions, type Connection, type ConnectionOptions, currentConnection } from './connection.ts';
 
-/** Fewer than the client's default, so that a user at the terminal soon sees that the server is down. */
+/** Fewer retries than the client's default, so that a user at the terminal soon sees that the server is down. */
 const RETRIES = 2;
 
 export function clientFor({ url, entityId, apiKey, processor }: Connection): Paybell {
@@ -17,11 +17,11 @@ export type ServerOptions = ConnectionOptions & { json?: boolean };
 export type Session = {
   readonly client: Paybell;
   readonly json: boolean;
-  /** Runs the task of a redelivery in this process, which needs no server then. */
+  /** Runs the task of a redelivery in this process, without a server. */
   readonly runTask?: (redeliveryId: string) => Promise<void>;
 };
 
-/** The same commands work on a server and, for the operator, on the store itself. */
+/** The way to the data: the same commands work on a server and, for the operator, on the database itself. */
 export type Access = {
   /** Adds the options that every command has, and its examples. */
   readonly addOptions: (command: Command, examples: readonly string[], note?: string) => Command;

@@ -46,7 +46,7 @@ const FIGURES = ['accepted', 'delivered', 'failed', 'attempts', 'failed attempts
 /** Columns that a narrow terminal needs least, in this order. */
 const LEAVE_OUT = ['p95', 'p50', 'attempts', 'accepted', 'p99'];
 
-/** Intervals without anything are left out: a day of minutes has 1,440. */
+/** Leaves out empty intervals, because a day has 1,440 minutes. */
 function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
   const row = (start: string, { events, ...figures }: Stats['total']) => [
     start,

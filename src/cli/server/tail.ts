@@ -47,7 +47,7 @@ async function follow({ lines, ...options }: TailOptions): Promise<void> {
     .then(() => {
       stop.requested = true;
     });
-  // Deliveries from before are shown with the time of their creation, later changes with the time of the change.
+  // Shows earlier deliveries with the time of their creation, and later changes with the time of the change.
   print(await changes.first(lines), ({ dateCreated }) => dateCreated * 1000);
   // On standard error, because a program may be reading standard output.
   printNote('Following deliveries; stop with Ctrl-C.');
@@ -62,7 +62,7 @@ async function follow({ lines, ...options }: TailOptions): Promise<void> {
   }
 }
 
-/** A server that is down or overloaded may recover. Any other refusal ends the command. */
+/** Notes an outage, because a server that is down or overloaded may recover. Any other error ends the command. */
 function reportOutage(error: unknown): null {
   const mayRecover = error instanceof ProblemError && (error.status >= 500 || error.status === 429);
   if (!mayRecover && !(error instanceof ConnectionError) && !(error instanceof TimeLimitError)) throw error;

@@ -19,7 +19,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The command has printed what went wrong; only the exit code is left to set. */
+/** A failure that the command has already printed. It only sets the exit code. */
 export class ReportedFailure extends Error {
   override readonly name = 'ReportedFailure';
 }

@@ -1,8 +1,8 @@
-/** Cuts a cell of a table to a width, so that what people look for stays. */
+/** Cuts a cell of a table to a width, and keeps the part that people look for. */
 
 const ELLIPSIS = '…';
 const URL_PARTS = /^[a-z]+:\/\/([^/?#]+)(.*)$/i;
-/** Enough of a host to recognize it. */
+/** The shortest part of a host by which people recognise it. */
 const LEAST_OF_HOST = 4;
 
 /** An id keeps both ends, and a URL its path. Other texts keep their beginning. */

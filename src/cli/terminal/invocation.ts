@@ -19,6 +19,8 @@ export function serveInvocation(environment: Environment): string {
   return `${invocation(environment)} serve`;
 }
 
-/** Belongs to the process, even on a given terminal: modules build texts of the help from it when they are loaded. */
+/**
+ * The commands of the process, even on a given terminal, because modules use them in help texts when they are loaded.
+ */
 export const PAYBELL = invocation(process.env);
 export const SERVE = serveInvocation(process.env);

@@ -4,7 +4,7 @@ import { SERVE } from './invocation.ts';
 
 const MAX_PORT = 65_535;
 
-/** Where to listen, and what the user sets to change it: `HOST` and `PORT`, or `--host` and `--port`. */
+/** The address to listen on, and the names of its settings: `HOST` and `PORT`, or `--host` and `--port`. */
 export type ListenTarget = {
   readonly host: string;
   readonly port: number;
@@ -17,8 +17,8 @@ export type ResolveHost = (host: string) => Promise<string>;
 const resolveWithSystem: ResolveHost = async (host) => (await lookup(host)).address;
 
 /**
- * Starts a server on the address of the host. The name is resolved here because `Bun.serve` reports a name that it
- * cannot resolve with whatever error number was last set: on some machines that reads as a port in use.
+ * Starts a server on the address of the host. Resolves the name first, because `Bun.serve` reports a name that it
+ * cannot resolve with an unrelated error number, which on some machines means a port in use.
  */
 export async function listenOn<Listening>(
   target: ListenTarget,
@@ -61,7 +61,7 @@ function explainListenError(error: unknown, target: ListenTarget, address: strin
   }
 }
 
-/** As the user would type it: an option of the command, or a variable before it. */
+/** The text that the user would type: an option of the command, or a variable before it. */
 function anotherPort({ port, portSetting }: ListenTarget): string {
   const next = port < MAX_PORT ? port + 1 : port - 1;
   return portSetting.startsWith('--') ? `${portSetting} ${next}` : `${portSetting}=${next} ${SERVE}`;

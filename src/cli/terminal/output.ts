@@ -7,7 +7,7 @@ const COLOUR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as 
 
 type Stream = { readonly isTTY?: boolean };
 
-/** Whether control sequences belong there: on a terminal, unless it says that it has none. */
+/** Whether the stream takes control sequences: it is a terminal, and not a dumb one. */
 export function isFullTerminal(stream: Stream): boolean {
   return stream.isTTY === true && terminal().env.TERM !== 'dumb';
 }
@@ -28,7 +28,7 @@ export function printOnStderr(text: string): void {
   terminal().stderr.write(`${text}\n`);
 }
 
-/** In the form that Commander prints its own errors. */
+/** Prints an error in the form of Commander's own errors. */
 export function printError(text: string): void {
   printOnStderr(`${paint('error:', 'red', terminal().stderr)} ${text}`);
 }
@@ -42,7 +42,7 @@ export function printNote(text: string): void {
   printOnStderr(paint(text, 'dim', terminal().stderr));
 }
 
-/** Text from elsewhere may hold control sequences, which must not reach the terminal. */
+/** Removes control sequences, which foreign text may contain and which must not reach the terminal. */
 export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '�');
 }
@@ -67,7 +67,7 @@ export function showDate(dateS: number | null): string {
   return dateS === null ? '–' : new Date(dateS * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** To the minute, and without the date if it is today in UTC, for a table that has little room. */
+/** A short date for narrow tables: to the minute, and only the time if the day is today in UTC. */
 export function showShortDate(dateS: number): string {
   const [day, time] = new Date(dateS * 1000).toISOString().split('T');
   const minute = `${time?.slice(0, 5)}Z`;

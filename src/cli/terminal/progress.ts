@@ -1,7 +1,7 @@
 import { isFullTerminal } from './output.ts';
 import { terminal } from './terminal.ts';
 
-/** Drawing can cost more than the work that it reports on. */
+/** The least time between two drawings, because drawing can take longer than the work. */
 const REDRAW_MS = 100;
 const BAR_WIDTH = 30;
 
@@ -25,7 +25,7 @@ export class Progress {
     this.screen.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);
   }
 
-  /** To be called before anything else is written to the terminal. */
+  /** Call this before anything else is written to the terminal. */
   clear(): void {
     if (!this.#shown) return;
     this.#shown = false;

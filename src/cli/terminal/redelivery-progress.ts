@@ -3,10 +3,10 @@ import { Progress } from './progress.ts';
 
 /** Each poll is a request to the server. */
 const POLL_INTERVAL_MS = 1_000;
-/** The server sends the deliveries with or without this command, which stops watching when nothing has changed so long. */
+/** Time without a change after which the command stops watching. The server continues without the command. */
 const STALLED_AFTER_MS = 15_000;
 
-/** Shows the progress of a bulk redelivery until all are sent, or until it stalls. */
+/** Shows the progress of a bulk redelivery until all deliveries are sent, or until it stalls. */
 export async function watchRedelivery(read: () => Promise<Redelivery>): Promise<Redelivery> {
   const progress = new Progress();
   let changedAtMs = performance.now();

@@ -10,7 +10,7 @@ export type Cells = readonly string[];
 export type Fitting = {
   /** Columns that are cut, with the width that they keep, in the order in which they are cut. They are not painted. */
   readonly shorten: Readonly<Record<string, number>>;
-  /** Columns that are left out, in this order, if that is not enough. */
+  /** Columns that are left out, in this order, if cutting is not enough. */
   readonly leaveOut: readonly string[];
 };
 
@@ -92,7 +92,7 @@ function tableLines(headings: Cells, rows: readonly Cells[], widths: readonly nu
   return [paint(line(headings), 'bold'), ...rows.map(line)];
 }
 
-/** Ids that are not whole cannot be copied, so that a note names their columns. */
+/** The columns with cut ids. A note names them, because a cut id cannot be copied. */
 function cutIdsOf(headings: Cells, rows: readonly Cells[], widths: readonly number[]): Cells {
   return headings.filter(
     (heading, column) =>

@@ -1,6 +1,9 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The input, outputs, settings and stop signal of a command. The process has them, unless the caller of `run` gives others. */
+/**
+ * The input, outputs, settings and stop signal of a command. The process has its own terminal, unless the caller of
+ * `run` gives another one.
+ */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +27,7 @@ export type Terminal = {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Environment;
-  /** Resolves with the name of the signal that stops a command which does not end by itself. */
+  /** Resolves with the name of the signal that stops an endless command. */
   readonly nextStopSignal: () => Promise<string>;
 };
 
@@ -65,7 +68,10 @@ export function ownsProcess(): boolean {
   return terminal() === PROCESS;
 }
 
-/** Runs the work, with all that it starts, on that terminal. Several can run at the same time, each on its own. */
+/**
+ * Runs the work, and everything that it starts, on that terminal. Several commands can run at the same time, each on
+ * its own terminal.
+ */
 export async function onTerminal<Value>(on: Terminal, work: () => Promise<Value>): Promise<Value> {
   // Loaded only here, because the program itself runs on the process and starts sooner without it.
   const { AsyncLocalStorage } = await import('node:async_hooks');

@@ -251,7 +251,7 @@ describe('paybell listen as a command', () => {
     cleanUp.push(() => app[Symbol.asyncDispose]());
     const { listening, response } = await listenForOne('--forward', app.url('/app'));
     expect(response.status).toBe(200);
-    const said = `Requests to this receiver are forwarded to ${app.url('/app')}. With --server, the events of that server are.`;
+    const said = `Requests to this receiver are forwarded to ${app.url('/app')}. Add --server to forward the events of a server instead.`;
     expect((await listening).stdout).toContain(said);
   });
 

@@ -3,27 +3,27 @@ import { ConnectionError, ProblemError, TimeLimitError } from '../../../client/e
 import type { ListenRequest, ListenSession } from '../../../client/listen/listen-sessions.ts';
 import type { Paybell } from '../../../client/paybell.ts';
 
-/** A session outlives its reader by 60 s, so that several of these fit in. */
+/** A session outlives its reader by 60 s, which is enough for several of these waits. */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
 
 export type Following = {
   readonly client: Pick<Paybell, 'listenSessions'>;
   readonly signal: AbortSignal;
-  /** Where the server has ended the last one. */
+  /** Called if the server has ended the last session. */
   readonly createSession: () => Promise<ListenSession>;
   /** Resolves when the next request may come. */
   readonly onRequest: (sessionId: string, request: ListenRequest) => Promise<void>;
-  /** How many were dropped since the last call. */
+  /** Called with the number of requests dropped since the last call. */
   readonly onDropped: (dropped: number) => void;
-  /** Once for each time that the connection is lost. */
+  /** Called once for each loss of the connection. */
   readonly onLost: (reason: string) => void;
   readonly onFound: () => void;
 };
 
 /**
  * Reads the requests of a session. Connects again whenever the connection ends, and continues from its position. When
- * the signal aborts, returns the session that is open then.
+ * the signal aborts, returns the open session.
  */
 export async function followSession(first: ListenSession, following: Following): Promise<ListenSession | null> {
   const { client, signal, createSession, onRequest, onDropped, onLost, onFound } = following;

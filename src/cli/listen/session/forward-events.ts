@@ -24,7 +24,7 @@ export type ForwardOptions = {
 
 /** Requests that the program may have at a time. */
 const CONCURRENCY = 10;
-/** After a stop, for requests that the program has, and then for the end of the session. */
+/** Time limits after a stop: for requests that the program has, and then for the end of the session. */
 const LAST_REQUESTS_MS = 2_000;
 const END_TIMEOUT_MS = 3_000;
 
@@ -50,7 +50,7 @@ export async function forwardEvents(options: ForwardOptions): Promise<void> {
       () => {
         if (++total.reported === options.count) stop.abort();
       },
-      // The server hands it out again, and then it is reported.
+      // The server hands the request out again, and its result is then reported.
       (error: unknown) => {
         if (!(error instanceof PaybellError)) throw error;
       },
@@ -102,7 +102,7 @@ function isSuccess({ statusCode = 0 }: Forwarded): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** With --json, standard output has nothing but JSON. */
+/** With --json, standard output has only JSON. */
 function say({ json }: ForwardOptions, text: string): void {
   if (json) printOnStderr(text);
   else printLine(text);

@@ -41,9 +41,10 @@ export class Forwarder {
       await this.options.client.listenSessions.report(sessionId, { deliveryId, token, ...result });
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      // Handed out again under a token that may still be on its way here, so the result is kept; or reported before.
+      // Either the result was reported before, or the request has a new token that has not arrived yet. So the result
+      // is kept.
       if (error.status === 409) return;
-      // Dropped by the server.
+      // With 404, the server has dropped the request.
       if (error.status !== 404) throw error;
     }
     if (unreported.token === token) this.#unreported.delete(deliveryId);
@@ -63,7 +64,7 @@ export class Forwarder {
   }
 }
 
-/** As a stream, so that a character split by the cut is left out instead of replaced. */
+/** Decodes as a stream, so that a character split by the cut is left out instead of replaced. */
 function beginningOf(body: Uint8Array): string {
   return new TextDecoder().decode(body.subarray(0, MAX_RESPONSE_LENGTH), { stream: true });
 }

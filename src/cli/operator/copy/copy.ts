@@ -31,7 +31,7 @@ type Target = Extract<DatabaseTarget, { engine: 'postgres' }>;
 type CopyOptions = { from: Source; to: Target; json?: boolean };
 
 async function copy({ from, to, json }: CopyOptions): Promise<void> {
-  // Only the settings of the key and of the connections count, whatever DATABASE_URL is.
+  // Uses only the settings of the key and of the connections, and ignores DATABASE_URL.
   const config = readSettings({ ...terminal().env, DATABASE_URL: `sqlite:${from.file}` });
   const key = keyOf(from, config);
   const startedAtMs = performance.now();
@@ -47,7 +47,9 @@ async function copy({ from, to, json }: CopyOptions): Promise<void> {
   printNextSteps(from, config);
 }
 
-/** As at a start on the source: the setting, or else the file. Null if no secret can be stored yet. */
+/**
+ * The key of the source: the setting, otherwise the file. Null if neither exists, so that no secret can be stored yet.
+ */
 function keyOf({ file }: Source, { SECRET_KEY }: Config): Uint8Array | null {
   return SECRET_KEY ?? readKeyFile(secretKeyFile(file));
 }
@@ -102,7 +104,7 @@ function printNextSteps({ file }: Source, { SECRET_KEY }: Config): void {
   printLine();
   printLine('Start the service on PostgreSQL with these settings, the same on every instance:');
   printLine('  DATABASE_URL  the URL that was given as --to');
-  printLine(`  SECRET_KEY    ${key}: the stored secrets open with no other`);
+  printLine(`  SECRET_KEY    ${key}: Paybell cannot decrypt the stored secrets without it`);
   printLine(`Do not start a service on ${file} again: it would send the waiting deliveries a second time.`);
 }
 

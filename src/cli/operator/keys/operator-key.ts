@@ -14,7 +14,10 @@ const DAY_MS = 86_400_000;
 /** Recognisable for secret scanners, and different from the keys of entities. */
 const OPERATOR_KEY_PREFIX = 'pbo_';
 
-/** Makes a key for ADMIN_KEYS. It changes nothing: the setting and the program that uses the key each get their part. */
+/**
+ * Makes a key for ADMIN_KEYS and prints two parts: the entry for the setting, and the key for its user. Changes
+ * nothing.
+ */
 export function addOperatorKey(keys: Command): void {
   keys
     .command('operator')
@@ -30,7 +33,7 @@ type Options = { name: string; scopes?: OperatorScope[]; expires?: number; json?
 
 function make({ name, scopes, expires, json }: Options): void {
   const apiKey = makeApiKey(randomBytes, OPERATOR_KEY_PREFIX);
-  // A key is valid until the day begins, so that it lasts at least as long as was asked for.
+  // Adds a day, because a key is valid until its last day begins, and must last at least as long as requested.
   const date = expires === undefined ? null : new Date(Date.now() + expires + DAY_MS).toISOString().slice(0, 10);
   const rest =
     scopes === undefined && date === null ? [] : [scopes?.join('+') ?? 'all', ...(date === null ? [] : [date])];

@@ -12,7 +12,7 @@ import { printJson, printLine } from '../../terminal/output.ts';
 import { terminal } from '../../terminal/terminal.ts';
 import { changeByCommandLine, withStore } from '../session.ts';
 
-/** The operator's own command among those on secrets: a server cannot change the key that it runs with. */
+/** A command only for the operator, because a server cannot change the key with which it runs. */
 export function addRekey(secrets: Command): void {
   secrets
     .command('rekey')

@@ -15,7 +15,7 @@ import { PAYBELL } from '../../terminal/invocation.ts';
 import { requireEntity, type Session, withStore } from '../session.ts';
 import { addRekey } from './rekey.ts';
 
-/** The commands `deliveries` and `secrets` for any entity of the store. They need no server and no key. */
+/** The commands `deliveries` and `secrets` for any entity of the database, without a server and without a key. */
 export function addStore(program: Command): void {
   const store = program.command('store').description('secrets and deliveries of any entity, as the operator');
   addDeliveries(store, ON_STORE);
@@ -38,7 +38,7 @@ const ON_STORE: Access = {
       const entityId = String(entity);
       await requireEntity(store.db, entityId);
       const client = await clientOf(store, entityId);
-      // No server may be running that would run the task.
+      // Runs the task itself, because no server may be running.
       const runTask = (redeliveryId: string) => runRedelivery(store, entityId, redeliveryId);
       await work({ client, json: json === true, runTask });
     }),

@@ -33,7 +33,7 @@ export type Started = z.output<typeof started>;
 export type FromWorker = z.output<typeof fromWorker>;
 export type FromSupervisor = z.output<typeof fromSupervisor>;
 
-/** Null for what a process of another version might say. */
+/** Null for an unknown message, as from a process of another version. */
 export function readFromWorker(message: unknown): FromWorker | null {
   return fromWorker.safeParse(message).data ?? null;
 }

@@ -20,7 +20,7 @@ import { workerEnvironment } from './worker.ts';
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 const STEADY_MS = 60_000;
-/** The longest that a scrape waits for one of the workers. */
+/** The longest time that a scrape waits for a worker. */
 const REPORT_MS = 2_000;
 
 export type SupervisorOptions = {
@@ -52,8 +52,8 @@ export class Supervisor {
   constructor(private readonly options: SupervisorOptions) {}
 
   /**
-   * The first worker checks the settings and the store, migrates the store and chooses the port; the others follow.
-   * Null if it ended instead: its own messages say why.
+   * Starts the first worker, which checks the settings, migrates the database and chooses the port. Then starts the
+   * other workers. Null if the first worker has ended; its own messages say why.
    */
   async start(): Promise<Started | null> {
     const first = this.#addChild(1);
@@ -74,7 +74,7 @@ export class Supervisor {
     return found;
   }
 
-  /** Resolves when every worker has ended, to whether all of them ended without an error. */
+  /** Resolves when every worker has ended, with true if all workers ended without an error. */
   async stop(): Promise<boolean> {
     this.#isStopping = true;
     await Promise.all(
@@ -122,7 +122,7 @@ export class Supervisor {
     });
   }
 
-  /** Starts it again whenever it ends. */
+  /** Starts the worker again whenever it ends. */
   #keepRunning(child: Child, environment: SupervisorOptions['environment']): void {
     const running = child.process;
     if (running === null) {
@@ -163,7 +163,7 @@ export class Supervisor {
     if (scrape.missing.size === 0) scrape.done();
   }
 
-  /** A worker that starts, ends or hangs is left out. */
+  /** Collects the metrics of all workers. Leaves out a worker that starts, ends or hangs. */
   async #scrape(asking: Child, askedId: number): Promise<void> {
     const id = this.#scrapeCount++;
     const done = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ export function longerPause(ms: number): number {
   return Math.min(ms * 2, MAX_PAUSE_MS);
 }
 
-/** A worker that has just ended gets nothing. */
+/** Sends a message, unless the worker has just ended. */
 function say({ process: running }: Child, message: FromSupervisor): void {
   try {
     running?.send(message);

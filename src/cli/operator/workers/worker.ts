@@ -5,16 +5,16 @@ import { type FromWorker, readFromSupervisor, type Started } from './messages.ts
 /** The number of this process among the workers of its supervisor. */
 const VARIABLE = 'PAYBELL_WORKER';
 
-/** Above what the supervisor waits for the others. */
+/** Longer than the supervisor waits for the other workers. */
 const SCRAPE_MS = 3_000;
-/** Scrapes that may wait at a time; further ones get the metrics of this process alone. */
+/** Limit on the waiting scrapes. Further scrapes get only the metrics of this process. */
 const MAX_SCRAPES = 20;
 
 export function workerEnvironment(worker: number): Record<string, string> {
   return { [VARIABLE]: String(worker) };
 }
 
-/** One of the processes that a supervisor runs, as it sees itself. */
+/** The part of a worker process that talks to its supervisor. */
 export class Worker {
   readonly #waiting = new Map<number, (text: string) => void>();
   #scrapes = 0;
@@ -35,12 +35,12 @@ export class Worker {
     return worker;
   }
 
-  /** Resolves when the supervisor is gone: its workers would run on without anything that restarts or stops them. */
+  /** Resolves when the supervisor is gone. Without it, nothing would restart or stop the workers. */
   orphaned(): Promise<string> {
     return new Promise((resolve) => process.on('disconnect', () => resolve('the supervisor has ended')));
   }
 
-  /** A channel that is open would keep a process alive that could not start. */
+  /** Closes the channel, which would keep a process alive that could not start. */
   leave(): void {
     process.disconnect?.();
   }

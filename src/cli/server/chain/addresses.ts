@@ -14,7 +14,7 @@ import { addServerOptions, openSession, type ServerOptions } from '../session.ts
 const EXAMPLE_ID = 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 const EXAMPLE_ADDRESS = '0x52908400098527886E0F7030069857D2E4169EE7';
 const FILE_HELP =
-  'an address in each line, then its agreement and its reference if it has them, separated by commas; - is standard input';
+  'file with one address per line, with its agreement and its reference after commas if it has them; - is standard input';
 
 /** The commands `sources addresses add|remove|list`. */
 export function addAddressCommands(sources: Command): void {
@@ -93,7 +93,10 @@ async function listBook(sourceId: string, options: OptionValues): Promise<void> 
   printTotal(list.totalResults, list.addresses.length);
 }
 
-/** A request has at most 1,000. If one fails, the requests before it count, and the command can be repeated. */
+/**
+ * A request has at most 1,000 addresses. If a request fails, the earlier requests count, and the command can be
+ * repeated.
+ */
 async function inParts(
   entries: readonly NewAddress[],
   send: (some: readonly NewAddress[]) => Promise<AddressChange>,

@@ -47,7 +47,7 @@ export function addChangeOptions(command: Command): Command {
 
 const NAMES = ['network', 'preset', 'contract', 'abi', 'event', 'where', 'field', 'amount', 'constant'] as const;
 
-/** As the request has it; what is missing is for the server to say. */
+/** The definition in the form of the request. The server reports missing parts. */
 export async function readDefinition(options: DefinitionOptions): Promise<Partial<NewSource>> {
   const { file, network, preset, contract, abi, event } = options;
   if (file !== undefined) {
@@ -82,7 +82,7 @@ function pairs(texts: readonly string[] | undefined, option: string): [string, s
   });
 }
 
-/** Everything else stays text: integers of any size are sent as their digits. */
+/** Any other value stays text, so that integers of any size are sent as their digits. */
 function parseValue(text: string): string | boolean {
   return text === 'true' ? true : text === 'false' ? false : text;
 }

@@ -119,7 +119,7 @@ async function createInvoices(options: CreateOptions): Promise<void> {
 
 const OPTION_OF: Readonly<Record<string, string>> = { dateExpires: 'expires' };
 
-/** By the rules of the API, with the names of the options. */
+/** Checks an invoice by the rules of the API. Errors have the names of the options. */
 function checked(given: object): NewInvoice {
   const result = newInvoiceSchema.safeParse(given);
   if (result.success) return given as NewInvoice;
@@ -239,7 +239,7 @@ function printInvoice(invoice: InvoiceDetail): void {
       blockNumber === null ? '–' : String(blockNumber),
       transactionHash,
     ]),
-    'No payments yet. Transfers inside contract calls that leave no log are not seen.',
+    'No payments yet. Paybell does not see transfers inside contract calls that leave no log.',
     { shorten: { transaction: 16 }, leaveOut: ['transaction', 'block'] },
   );
 }
@@ -249,7 +249,7 @@ function watchOf({ untilBlock, fromBlock, dateWatchedUntil }: Invoice): string {
   return `from block ${fromBlock} until ${showDate(dateWatchedUntil)}`;
 }
 
-/** A symbol that is not on the list gets a question mark: the token chose it. */
+/** A symbol that is not on the list gets a question mark, because the token chose it. */
 function tokenOf({ symbol, isListed, token }: Invoice): string {
   return symbol === null ? printable(token) : `${printable(symbol)}${isListed ? '' : '?'}`;
 }

@@ -18,7 +18,7 @@ import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060';
-/** Neither a transaction hash nor an address, so that the search was for an agreement or a transfer of this name. */
+/** Hex digits that are neither a transaction hash nor an address, so the search was for an agreement or a transfer. */
 const CUT_HEX = /^0x(?![0-9a-f]{40}$|[0-9a-f]{64}$)/i;
 const EXAMPLE_ID = 'pay_hpnyyoxuwgdt73orfpqwrp4iso';
 
@@ -50,14 +50,14 @@ async function showPayments(q: string | undefined, options: OptionValues): Promi
   const list = await client.payments.list({ ...query, ...(q !== undefined && { q }) });
   if (json) return printJson(list);
   const [first] = list.payments;
-  // A search that finds one payment asks about that payment.
+  // If a search finds a single payment, shows that payment.
   if (q !== undefined && first !== undefined && list.totalResults === 1) {
     return printDetail(await client.payments.get(first.paymentId));
   }
   printPayments(list, q);
 }
 
-/** `payments` has the same options as `show`, and reads them wherever they are. */
+/** Reads the options of both commands, because `payments` has the same options as `show` and takes them. */
 async function showPayment(id: string, _: OptionValues, command: Command): Promise<void> {
   const { client, json } = openSession(command.optsWithGlobals<OptionValues>());
   const payment = await client.payments.get(id);
@@ -137,7 +137,7 @@ function printDetail(payment: PaymentDetail): void {
   );
 }
 
-/** A symbol that is not on the list gets a question mark: the token chose it. */
+/** A symbol that is not on the list gets a question mark, because the token chose it. */
 function amountOf({ amount, amountBase, token: { symbol, isListed } }: Payment): string {
   const unit = symbol === null ? '' : ` ${printable(symbol)}${isListed ? '' : '?'}`;
   if (amount !== null) return `${printable(amount)}${unit}`;

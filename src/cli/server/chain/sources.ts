@@ -132,7 +132,7 @@ async function previewSource(
   printPreview(preview);
 }
 
-/** Options of the definition are lists too, which a session does not know. */
+/** The options of the server. A session does not accept the options of the definition, some of which are lists. */
 function onlyServer({ server, entity, profile, json }: ServerOptions): ServerOptions & OptionValues {
   return {
     ...(server !== undefined && { server }),

@@ -6,13 +6,13 @@ import { CommandError, UsageError } from '../../terminal/command-error.ts';
 import { printJson, printLine, showDate } from '../../terminal/output.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
-/** `endpoints certificate`: what connections to an endpoint identify themselves with. */
+/** `endpoints certificate`: sets the client certificate for connections to an endpoint. */
 export function addEndpointCertificate(endpoints: Command, exampleId: string): void {
   const command = endpoints
     .command('certificate')
     .description('identify connections to an endpoint with a client certificate (mutual TLS), or no longer')
     .argument('<endpointId>', 'id of the endpoint')
-    .argument('[certificate]', 'file with the certificate in PEM, and behind it those that issued it')
+    .argument('[certificate]', 'file with the certificate in PEM, followed by the certificates that issued it')
     .argument('[key]', 'file with its private key in PEM, without a passphrase')
     .option('--remove', 'remove the certificate');
   addServerOptions(command, [
@@ -52,7 +52,10 @@ async function readGiven(
   return { certificate: await readPem(certificate), privateKey: await readPem(key) };
 }
 
-/** A file of another kind can have any size. If it is too long, the server's error is clear enough. */
+/**
+ * Reads only the beginning, because a file of another kind can have any size. The server then rejects the text as too
+ * long.
+ */
 async function readPem(file: string): Promise<string> {
   try {
     return await Bun.file(file)

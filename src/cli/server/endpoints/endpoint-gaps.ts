@@ -7,7 +7,7 @@ import { printJson, printLine, printNote, showDate } from '../../terminal/output
 import { printTable } from '../../terminal/table.ts';
 import { addServerOptions, openSession } from '../session.ts';
 
-/** `endpoints gaps`: the numbers of an endpoint that its receiver has not got, and why. */
+/** `endpoints gaps`: the sequence numbers that the receiver of an endpoint has not received, and why. */
 export function addEndpointGaps(endpoints: Command, exampleId: string): void {
   const gaps = endpoints
     .command('gaps')
@@ -45,7 +45,7 @@ async function showGaps(endpointId: string, { after, ...options }: OptionValues 
   }
 }
 
-/** Up to the last number that there was at the start. */
+/** Finds the gaps up to the last number at the start. */
 async function findGaps({ endpoints }: Paybell, endpointId: string, after: number): Promise<Gaps> {
   const first = await endpoints.readFeed(endpointId, { after });
   const found = { endpointId, firstSequence: first.firstSequence, lastSequence: first.lastSequence, gaps: [] as Gap[] };

@@ -125,7 +125,7 @@ function showStuck(stuck: EndpointDetail['oldestStuck']): string {
   return `${agreementId}: ${others} for ${deliveryId} of ${showDate(dateCreated)} (${showCount(attempts, 'attempt')})`;
 }
 
-/** Since when and why an endpoint fails; null if the name of the state says it all. */
+/** Since when and why an endpoint fails; null if the state needs no detail. */
 function stateDetail(endpoint: Endpoint): string | null {
   const { state, lastSequence, dateFailingSince } = endpoint;
   if (state === 'active') return lastSequence === 0 ? 'no deliveries yet' : null;

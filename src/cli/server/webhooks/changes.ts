@@ -10,7 +10,7 @@ import { addServerOptions, openSession } from '../session.ts';
 import { addFilterOptions, type FilterOptions, readFilter, showFilter } from './filter-option.ts';
 import { addFinalityOption, type FinalityOption, readFinality, showFinality } from './finality-option.ts';
 
-/** The commands that change or delete one webhook, or all that match. */
+/** The commands that change or delete one webhook, or all matching webhooks. */
 export function addWebhookChanges(webhooks: Command): void {
   const update = addOneOrMany(
     webhooks.command('update').description('change the URL or the options of a webhook, or of all that match'),
@@ -28,7 +28,7 @@ export function addWebhookChanges(webhooks: Command): void {
   addServerOptions(remove, ['webhooks delete --post-url https://old.example/hook --dry-run']).action(deleteOneOrMany);
 }
 
-/** Which webhooks a command is about. */
+/** Adds the filters that choose webhooks. */
 export function addMatchOptions(command: Command): Command {
   return command.option('--network-id <id>', 'only this network').option('--event <kind>', 'only this kind of event');
 }
@@ -74,7 +74,8 @@ async function updateOne(client: Paybell, webhookId: string, update: WebhookBulk
     const webhook = await client.webhooks.change(webhookId, { postUrl: postUrl ?? '' });
     return json ? printJson(webhook) : printLine(`Updated ${webhook.webhookId}: its URL is ${webhook.postUrl}`);
   }
-  // One change of all webhooks with this id: options that are not given stay, and the URL changes with them or not at all.
+  // Uses the bulk change with this id, which keeps options that are not given, and changes the URL and the options
+  // together or not at all.
   await client.webhooks.changeMatching({ webhookId }, update);
   const [webhook, { finality, filter }] = await Promise.all([
     client.webhooks.get(webhookId),

@@ -29,7 +29,7 @@ export async function readFilter(options: FilterOptions): Promise<PayloadFilter 
   return filterFile === undefined ? undefined : parseObject(await readTextFile(filterFile), filterFile, FORM);
 }
 
-/** For one line of a field list. */
+/** The filter as one line of a field list. */
 export function showFilter(filter: PayloadFilter | null): string {
   return filter === null ? 'none' : printable(describeFilter(filter).join('; '));
 }

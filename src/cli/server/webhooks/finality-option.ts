@@ -21,7 +21,7 @@ export function readFinality(finality: FinalityOption['finality']): WebhookFinal
 export function addFinalityOption(command: Command): Command {
   return command.option(
     '--finality <level>',
-    'how sure an event from a network has to be: seen, safe, final, a number of confirmations, or default; by amount in ' +
+    'confirmation that an event from a network needs: seen, safe, final, a number of confirmations, or default; by amount in ' +
       'US dollars: seen:50,final is seen up to 50 dollars and otherwise final',
     parseFinality,
   );

@@ -63,7 +63,7 @@ async function showCoverage(options: OptionValues): Promise<void> {
   if (json) return printJson({ networks });
   const events = networks.flatMap((network) => network.events.map(({ event }) => event));
   const kinds = [...new Set<string>([...EVENT_KINDS, ...events])];
-  // Networks are the columns, because their ids are short: so the table fits into 80 characters.
+  // Networks are the columns, because their ids are short, so that the table fits into 80 characters.
   printTable(
     ['event', ...networks.map(({ networkId }) => String(networkId))],
     kinds.map((kind) => [kind, ...networks.map((network) => showCell(network.events.find((it) => it.event === kind)))]),

@@ -3,7 +3,7 @@ import type { Paybell } from '../../../client/paybell.ts';
 import { DEFAULT_NETWORKS } from '../../../domain/networks.ts';
 import { printWarning } from '../../terminal/output.ts';
 
-/** A mistyped network id registers a webhook that never receives anything, so the command says so. */
+/** Warns of unknown networks, because a webhook with a mistyped network id never receives an event. */
 export async function warnOfUnknownNetworks(client: Paybell, networkIds: readonly number[]): Promise<void> {
   const unusual = networkIds.filter((id) => !(DEFAULT_NETWORKS as readonly number[]).includes(id));
   if (unusual.length === 0) return;
