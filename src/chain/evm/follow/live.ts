@@ -231,8 +231,8 @@ function levelsNow({ state, lease, follow }: EvmPoll, { head, blockTimeMs }: Loo
 }
 
 /**
- * The head from which facts count their confirmations. Stored facts above what was read, as after a deep reorg, may have been
- * undone: they gain none until they are read.
+ * The head from which facts count their confirmations. After a deep reorg, facts may be stored above the blocks that
+ * were read. They may be gone, so they gain no confirmation until their blocks are read.
  */
 async function countedHead(poll: EvmPoll, { head }: Look, to: Header): Promise<number> {
   poll.lagBlocks = head.number - to.number;

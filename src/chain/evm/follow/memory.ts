@@ -38,7 +38,7 @@ export type ConfirmProgress = {
   open: readonly FoundFact[];
 };
 
-/** One pass over the transactions of the blocks above a reorg, by one node. */
+/** One node's pass over the transactions of the blocks above a reorg. */
 export type LostTrace = {
   readonly node: string;
   /** The lost facts that the pass is about. */
@@ -159,7 +159,10 @@ export class EvmMemory extends Memory {
     return tip - this.othersTail.tip >= TAIL_BLOCKS && nowMs - this.othersTail.atMs >= TAIL_MS;
   }
 
-  /** A reorg has replaced blocks above this one. Without knowing where earlier reorgs began, the base stays unknown. */
+  /**
+   * Notes that a reorg has replaced the blocks above `base`. If facts are lost and the base of an earlier reorg is
+   * unknown, it stays unknown.
+   */
   noteReorg(base: number, hasLost: boolean): void {
     this.trace = null;
     this.readings.cut(base);

@@ -12,10 +12,11 @@ import type { LostTrace } from '../memory.ts';
 import { shownBy } from './votes.ts';
 
 /**
- * Looks for lost facts before they are retracted, because a node may have left out their log since a reorg moved them. The
- * transactions of the blocks above the reorg show which of them are in a block again; only these need a receipt. The number of
- * calls depends on the blocks, and not on the payments. If a pass over the blocks takes several polls, and there are fewer payments,
- * their receipts are asked for at once. A retraction needs two answers, and answers of a quorum.
+ * Looks for lost facts before they are retracted, because a node may have left out their logs since a reorg moved them.
+ * The transaction lists of the blocks above the reorg show which lost transactions are in a block again, and only these
+ * need a receipt. So the number of calls depends on the blocks, and not on the payments. If a pass over the blocks takes
+ * several polls, and there are fewer payments than blocks, all payments need a receipt instead. A retraction needs at least
+ * two answers, from a quorum.
  */
 
 const BLOCKS_A_POLL = 100;

@@ -32,7 +32,7 @@ export class Readings {
     return nowMs - this.#agreedAtMs >= ALONE_MS;
   }
 
-  /** A reorg has replaced the blocks above the base: forgets that nodes have shown them. */
+  /** Forgets the blocks above the base, which a reorg has replaced. */
   cut(base: number): void {
     for (const [node, last] of this.#last) this.#last.set(node, Math.min(last, base));
   }
