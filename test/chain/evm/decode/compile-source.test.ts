@@ -179,7 +179,9 @@ describe('a definition', () => {
 
 describe('a preset', () => {
   test('of a contract that many use needs to know which logs are meant', () => {
-    expect(errorsOf(erc20({}))).toEqual({ where: 'must name to or from: most logs of this contract are other payments' });
+    expect(errorsOf(erc20({}))).toEqual({
+      where: 'must name to or from: most logs of this contract are other payments',
+    });
     expect(errorsOf(erc20({ where: { to: [PAYEE] } }))).toEqual({});
     expect(errorsOf(erc20({ where: { from: [PAYER] } }))).toEqual({});
     expect(errorsOf({ ...erc20({}), preset: 'superfluid', where: { token: [TOKEN] } })).toEqual({
