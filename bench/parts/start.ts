@@ -18,10 +18,13 @@ export async function benchStart({ mode, progress }: Tools): Promise<PartResult>
   progress('build');
   const executable = resolve(tempFolder(), 'paybell');
   await buildExecutable(executable);
+  // Bun keeps the files that it has compiled in the home directory. The first start there is not measured.
+  const home = tempFolder();
   const subjects = [
-    { name: 'checkout', measure: () => startOnce() },
-    { name: 'executable', measure: () => startOnce(executable) },
+    { name: 'checkout', measure: () => startOnce(home) },
+    { name: 'executable', measure: () => startOnce(home, executable) },
   ];
+  for (const { measure } of subjects) await measure();
   const rounds = await interleave(subjects, mode.starts, progress);
   const row = (what: string, name: string, floor: number, target: number) => {
     const seconds = medianOf(rounds, name, 'seconds');
@@ -52,11 +55,11 @@ function sizeRow(when: string, bytes: number, most: number, target: number) {
   };
 }
 
-async function startOnce(executable?: string): Promise<{ seconds: number }> {
+async function startOnce(home: string, executable?: string): Promise<{ seconds: number }> {
   const port = freePort();
   const startedAtMs = performance.now();
   const starting = startPaybell({
-    settings: { DATABASE_URL: `sqlite:${tempFolder()}/paybell.db`, PORT: String(port) },
+    settings: { DATABASE_URL: `sqlite:${tempFolder()}/paybell.db`, PORT: String(port), HOME: home },
     // The runtime compiles on threads of its own, and there is no load that they could slow down.
     place: 'anywhere',
     ...(executable !== undefined && { executable }),
