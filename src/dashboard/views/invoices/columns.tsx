@@ -55,7 +55,7 @@ function Expected({ invoice }: { invoice: Invoice }) {
   const { invoiceId, amount, reference, networkId } = invoice;
   return (
     <>
-      <div class="cut">
+      <div class="paid-amount">
         <Link to={invoicePath(invoiceId)} class="row-link">
           <span class="number">{priceText(amount, invoice)}</span>
         </Link>

@@ -21,7 +21,7 @@ export const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
   {
     name: 'parties',
     header: 'From → to',
-    width: '19rem',
+    width: '11rem',
     narrow: { below: 'wide', line: 'cell' },
     cell: (payment) => <Parties payment={payment} />,
   },
@@ -46,7 +46,7 @@ export const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
 function Paid({ payment }: { payment: Payment }) {
   return (
     <>
-      <div class="cut">
+      <div class="paid-amount">
         <Link to={paymentPath(payment.paymentId)} class="row-link">
           <Amount payment={payment} />
         </Link>
