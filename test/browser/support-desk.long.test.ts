@@ -84,7 +84,7 @@ test('/ moves to a search, ? lists the keys, and both can be turned off', async 
   await until('the search of the overview has the focus', async () => (await focused()) === 'Find');
   await page.getByRole('heading', { name: 'Overview' }).click();
   await page.keyboard.press('?');
-  const keys = page.getByRole('dialog', { name: 'Keys' });
+  const keys = page.getByRole('dialog', { name: 'Shortcuts' });
   await keys.getByText('Close a dialog or an open delivery').waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);
   await savePicture(page, 'keys');

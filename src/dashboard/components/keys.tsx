@@ -8,7 +8,7 @@ import { Facts } from './values/facts.tsx';
 
 const KEYS = {
   '/': 'Search in this view, or find anything',
-  '?': 'List the keys',
+  '?': 'List the shortcuts',
   Esc: 'Close a dialog or an open delivery',
 } as const;
 
@@ -23,7 +23,7 @@ export function KeysButton() {
   return (
     <button type="button" class="nav-link not-phone" onClick={() => areListed.set(true)}>
       <Icon name="info" />
-      <span>Keys</span>
+      <span>Shortcuts</span>
     </button>
   );
 }
@@ -75,7 +75,7 @@ function KeyList({ on, onClose }: { on: boolean; onClose: () => void }) {
     areOn.set(!on);
   };
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Shortcuts" onClose={onClose}>
       <div class="dialog-body">
         <Facts of={KEYS} />
         <label class="check">
