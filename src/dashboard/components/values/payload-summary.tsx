@@ -17,7 +17,7 @@ export function PayloadSummary({ summary }: { summary: DeliverySummary | null })
       )}
       {id === null ? null : <code title={id}>{shortText(id)}</code>}
       {payer === null ? null : (
-        <span class="muted" title={payer}>
+        <span class="muted payer" title={payer}>
           from {shortText(payer)}
         </span>
       )}

@@ -22,7 +22,9 @@ export function DeliveryTable({ deliveries, busy, list, opened }: TableProps) {
     <DataTable
       name="deliveries row-links"
       caption="Deliveries"
-      columns={columnsOf(Object.fromEntries(list.query), opened)}
+      columns={columnsOf(Object.fromEntries(list.query), opened).filter(
+        ({ name }) => name !== WAITS_FOR || showsWaiting(deliveries, list),
+      )}
       rows={deliveries}
       keyOf={({ deliveryId }) => slots.get(deliveryId) ?? deliveryId}
       rowId={({ deliveryId }) => `row-${deliveryId}`}
@@ -30,6 +32,13 @@ export function DeliveryTable({ deliveries, busy, list, opened }: TableProps) {
       {...{ busy, list }}
     />
   );
+}
+
+const WAITS_FOR = 'dateNextAttempt';
+
+/** Without a row that waits, the column would be empty. A list that is sorted by it keeps it. */
+function showsWaiting(deliveries: readonly Delivery[], { query }: ListState): boolean {
+  return query.get('sortBy') === WAITS_FOR || deliveries.some(({ waitsFor }) => waitsFor !== null);
 }
 
 /** The last response stays longest: people look for it while a delivery is open next to the list. */
@@ -58,7 +67,7 @@ function columnsOf(values: Readonly<Record<string, string>>, opened: string | nu
     {
       name: 'response',
       header: 'Last response',
-      width: '10rem',
+      width: '9rem',
       narrowWidth: '8rem',
       narrow: {
         below: 'small',
@@ -73,23 +82,23 @@ function columnsOf(values: Readonly<Record<string, string>>, opened: string | nu
     {
       name: 'attempts',
       header: 'Attempts',
-      width: '6.5rem',
+      width: '6rem',
       align: 'end',
       narrow: { below: 'medium' },
       cell: ({ attempts }) => attempts,
     },
     {
-      name: 'dateNextAttempt',
+      name: WAITS_FOR,
       header: 'Waits for',
       sort: 'asc',
-      width: '12rem',
+      width: '8.5rem',
       narrow: {
         below: 'wide',
         line: (delivery) => (delivery.waitsFor === null ? null : <WaitsFor delivery={delivery} />),
       },
       cell: (delivery) => <WaitsFor delivery={delivery} />,
     },
-    createdColumn('Accepted', { sort: 'desc', narrowWidth: '6.5rem' }),
+    createdColumn('Accepted', { sort: 'desc', width: '7rem', narrowWidth: '6.5rem' }),
   ];
 }
 
@@ -121,7 +130,7 @@ function DeliveredEvent({ delivery: { event, networkId, postUrl, summary }, to, 
         <PayloadSummary summary={summary} />
       </div>
       <div class="cut small">
-        <Network networkId={networkId} /> <UrlText url={postUrl} />
+        <Network networkId={networkId} /> <span class="muted">·</span> <UrlText url={postUrl} />
       </div>
     </>
   );
