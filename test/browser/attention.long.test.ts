@@ -167,7 +167,7 @@ test('an outage is a rate of 0 % at once, and each number of the tiles leads to 
   const value = (name: string) => page.locator('.tile', { hasText: name }).locator('.tile-value').textContent();
   await until('the outage is shown', async () => (await value('Success rate')) === '0%');
   expect(await page.locator('.destinations .rate-text').textContent()).toBe('0%');
-  expect(await page.locator('.destinations .rate-past').getAttribute('width')).toBe('0');
+  expect(await page.locator('.destinations .rate-bad').getAttribute('width')).toBe('0');
   expect(await accessibilityViolations(page)).toEqual([]);
   await savePicture(page, 'outage');
   await page.locator('.tile', { hasText: 'Backlog' }).getByRole('link', { name: '3 retrying' }).click();
