@@ -113,6 +113,9 @@ function doneText(total: number, existed: number, postUrl: string): string {
 
 type UrlFieldProps = { value: string; onInput: (value: string) => void; error: string | null };
 
+const HINT =
+  'An absolute https URL on a public host. With ALLOW_INSECURE_TARGETS, the server also takes http URLs and private hosts. The URL is stored exactly as entered.';
+
 /** Suggests the URLs already in use. */
 function UrlField({ value, onInput, error }: UrlFieldProps) {
   const listId = useId();
@@ -123,7 +126,7 @@ function UrlField({ value, onInput, error }: UrlFieldProps) {
       <TextField
         label="Endpoint URL"
         error={error}
-        hint="An absolute https URL on a public host. It is stored exactly as entered."
+        hint={HINT}
         inputmode="url"
         class="mono"
         required
