@@ -44,7 +44,7 @@ export function Reached({ event, registered, register }: ReachedProps) {
         >
           <Icon name="plus" size={12} />
           <span>
-            Register<span class="not-phone"> a webhook for this</span>
+            Register<span class="not-phone"> a webhook</span>
           </span>
         </ActionButton>
       )}

@@ -29,7 +29,7 @@ export function EventTable({ events, coverage, busy, list, onRegister }: TablePr
     {
       name: 'reached',
       header: 'Sent to',
-      width: '14rem',
+      width: '12rem',
       narrowWidth: '7.5rem',
       cell: (event) => (
         <Reached event={event} registered={registeredNow(event, coverage)} register={() => onRegister(event)} />
@@ -88,10 +88,10 @@ function EventName({ event: { eventId, event, networkId, body, retractedBy } }: 
       </div>
       <div class="event-id small">
         <Network networkId={networkId} />
-        <code class="cut" title={eventId}>
-          {eventId}
-        </code>
-        <CopyButton text={eventId} label="Copy event ID" compact />
+        <span>
+          <code title={eventId}>{eventId}</code>
+          <CopyButton text={eventId} label="Copy event ID" compact />
+        </span>
       </div>
     </>
   );
