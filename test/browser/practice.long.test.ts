@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { PRACTICE_ADDRESS, PRACTICE_TOKEN } from '../../src/domain/chain/practice.ts';
 import { readPage } from '../support/document-blocks.ts';
 import { accessibilityViolations } from './support/axe.ts';
@@ -33,9 +33,9 @@ class Person {
 
   constructor(private readonly page: Page) {}
 
-  async click(role: 'button' | 'link' | 'checkbox', name: string): Promise<void> {
+  async click(role: 'button' | 'link' | 'checkbox', name: string, within: Page | Locator = this.page): Promise<void> {
     this.steps.clicks++;
-    await this.page.getByRole(role, { name, exact: role === 'link' }).click();
+    await within.getByRole(role, { name, exact: role === 'link' }).click();
   }
 
   async fill(label: string, text: string): Promise<void> {
@@ -63,12 +63,12 @@ test('a new user gets the first payment delivered by the dashboard alone', async
   await page.getByRole('cell', { name: 'TransferFinalized', exact: true }).waitFor();
 
   await person.click('link', 'Payments');
-  await person.click('button', 'Add an address');
-  const dialog = page.getByRole('dialog', { name: 'Receive payments' });
+  await person.click('button', 'Add addresses');
+  const dialog = page.getByRole('dialog', { name: 'Add addresses' });
   expect(await dialog.getByLabel('3. Receiving addresses').inputValue()).toBe(PRACTICE_ADDRESS);
   await dialog.getByText('The newest 10 of').waitFor();
   await savePicture(page, 'practice add source');
-  await person.click('button', 'Add source');
+  await person.click('button', 'Add addresses', dialog);
   const delivered = page.locator('table.payments tbody tr', { hasText: 'to 1 of 1' });
   await delivered.first().waitFor();
   const seconds = (performance.now() - startedMs) / 1000;
@@ -88,8 +88,8 @@ test('a new user gets the first payment delivered by the dashboard alone', async
 
 test('docs/payments.md describes these steps', async () => {
   const page = await readPage('docs/payments.md');
-  const names = ['Webhooks', 'Register your first webhook', 'Register 1 webhook', 'Payments', 'Add an address'];
-  for (const name of [...names, 'Add source']) expect(page).toContain(`**${name}**`);
+  const names = ['Webhooks', 'Register your first webhook', 'Register 1 webhook', 'Payments', 'Add addresses'];
+  for (const name of names) expect(page).toContain(`**${name}**`);
   for (const choice of ['Practice network', 'TransferFinalized']) expect(page).toContain(`*${choice}*`);
 });
 

@@ -44,9 +44,9 @@ export function AddSourceDialog({ chains, onAdded, onClose }: AddProps) {
 
   return (
     <FormDialog
-      title="Receive payments"
+      title="Add addresses"
       wide
-      submit={{ label: 'Add source', busy: 'Adding…', isDisabled: contract === '' || addresses.length === 0 }}
+      submit={{ label: 'Add addresses', busy: 'Adding…', isDisabled: contract === '' || addresses.length === 0 }}
       onSubmit={add}
       onClose={onClose}
       fields={FIELDS}

@@ -24,7 +24,7 @@ export function AddSource({ networkId, isPrimary = false, onAdded }: AddProps) {
         onClick={() => setIsOpen(true)}
       >
         <Icon name="plus" size={14} />
-        Add an address
+        Add addresses
       </ActionButton>
       {data !== null && data.chains.length === 0 ? (
         <p class="muted small">
