@@ -48,16 +48,21 @@ async function addInvoices() {
     amount: '1250.5',
     reference: 'order 8413, two seats and a very long name',
   });
+  const tooMuch = await base.addInvoice({ address: addressOf('4'), amount: '1000.75', reference: 'order 8415' });
   const hidden = await base.addInvoice({ address: addressOf('3'), amount: '0.25', reference: 'order 8414' }, true);
   await base.step(
     HEAD + 10,
-    [found(pay('a', addressOf('1'), '25', HEAD + 1)), found(pay('b', SHOP, '1000', HEAD + 10))],
+    [
+      found(pay('a', addressOf('1'), '25', HEAD + 1)),
+      found(pay('b', SHOP, '1000', HEAD + 10)),
+      found(pay('c', addressOf('4'), '1002', HEAD + 10)),
+    ],
     {
       final: HEAD + 2,
     },
   );
   await base.noteUnexplained(hidden, '250000000000000000');
-  return { paid, parts, hidden };
+  return { paid, parts, tooMuch, hidden };
 }
 
 describe('the list of invoices', () => {
@@ -66,13 +71,14 @@ describe('the list of invoices', () => {
     await using tab = await Tab.open(browser, stage, LOOKS[look]);
     const { page } = tab;
     await tab.signIn('/invoices');
-    await shows(rows(page), 3);
+    await shows(rows(page), 4);
     const texts = (await rows(page).allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
     const row = (text: string) => texts.find((each) => each.includes(text)) ?? '';
     expect(row('25 USDC')).toContain('Paid');
     expect(row('25 USDC')).toContain('Final');
     expect(row('1,250.5 USDC')).toContain('Underpaid');
     expect(row('1,250.5 USDC')).toContain('250.5 missing');
+    expect(row('1,000.75 USDC')).toContain('1.25 too much');
     expect(row('0.25 ETH')).toContain('Open');
     expect(await fits(page)).toBe(true);
     await savePicture(page, `invoices ${look}`);
@@ -127,6 +133,17 @@ describe('an invoice', () => {
       expect(tab.errors).toEqual([]);
     },
   );
+
+  test('that is overpaid says by how much', async () => {
+    const { tooMuch } = await addInvoices();
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn(`/invoices/${tooMuch}`);
+    await page.getByText('1,002 USDC received, 1.25 USDC more than expected.').waitFor();
+    expect(await sum(page, 'Overpaid by')).toBe('1.25 USDC');
+    await savePicture(page, 'invoice overpaid');
+    expect(tab.errors).toEqual([]);
+  });
 
   test('in the coin names what Paybell cannot see, and the balance that nothing explains', async () => {
     const { hidden } = await addInvoices();

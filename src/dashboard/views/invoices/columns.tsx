@@ -7,7 +7,7 @@ import { Time } from '../../components/values/time.tsx';
 import { invoicePath } from '../../paths.ts';
 import { Link } from '../../router.tsx';
 import { InvoiceState } from './state-badge.tsx';
-import { priceText } from './words.ts';
+import { overpaidBy, priceText } from './words.ts';
 
 export const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   {
@@ -68,11 +68,14 @@ function Expected({ invoice }: { invoice: Invoice }) {
   );
 }
 
-function Received({ invoice: { received, due }, label = '' }: { invoice: Invoice; label?: string }) {
+function Received({ invoice, label = '' }: { invoice: Invoice; label?: string }) {
+  const { received, due } = invoice;
+  const over = overpaidBy(invoice);
   return (
     <span class="number small">
       {decimalText(received)} {label}
       {due === '0' || received === '0' ? null : <span class="muted"> · {decimalText(due)} missing</span>}
+      {over === null ? null : <span class="muted"> · {decimalText(over)} too much</span>}
     </span>
   );
 }

@@ -20,8 +20,8 @@ import { CreateInvoice } from './create-invoice.tsx';
 const POLL_MS = 5_000;
 const FILTERS = ['q', 'watch', 'networkId'];
 const WATCHES = [
-  ['on', 'Watched'],
-  ['ended', 'Ended'],
+  ['on', 'Still count'],
+  ['ended', 'No longer count'],
 ] as const;
 
 /** Expected payments, with the sum received for each. The URL has the parameters of the list. */
@@ -53,7 +53,7 @@ export function Invoices() {
           busy={isStale}
           problem={problem}
         />
-        <FilterSelect {...{ of, problem }} name="watch" label="Address" all="All invoices" options={WATCHES} />
+        <FilterSelect {...{ of, problem }} name="watch" label="New payments" all="All invoices" options={WATCHES} />
         <FilterSelect {...{ of, problem }} name="networkId" label="Network" all="All networks" options={networks} />
         <ClearButton {...state} />
       </search>

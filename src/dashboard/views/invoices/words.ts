@@ -1,5 +1,6 @@
 import type { Invoice } from '../../../client/chain/invoices.ts';
 import { NATIVE_TOKEN } from '../../../domain/chain/coin.ts';
+import { baseOf, formatAmount } from '../../../domain/chain/invoices/amounts.ts';
 import type { Display } from '../../components/values/badge.tsx';
 import { decimalText, shortText } from '../../components/values/short-text.ts';
 
@@ -25,6 +26,13 @@ export function priceText(amount: string, invoice: Priced): string {
   return `${decimalText(amount)} ${unitOf(invoice)}`;
 }
 
+/** The exact amount above the expected one; null unless the invoice is overpaid. */
+export function overpaidBy({ state, received, amount, decimals }: Invoice): string | null {
+  if (state !== 'overpaid') return null;
+  const [sum, expected] = [baseOf(received, decimals), baseOf(amount, decimals)];
+  return sum === null || expected === null ? null : formatAmount(sum - expected, decimals);
+}
+
 /** One sentence: the sum, whether it can still be undone, and how long the address is watched. */
 export function sentenceOf(invoice: Invoice): string {
   const { state, received, due, isFinal, isLate, untilBlock } = invoice;
@@ -41,7 +49,7 @@ export function sentenceOf(invoice: Invoice): string {
     case 'paid':
       return `Paid in full. ${undone}${late}`;
     case 'overpaid':
-      return `${got} received, more than expected. ${undone}${late}`;
+      return `${got} received, ${priceText(overpaidBy(invoice) ?? '0', invoice)} more than expected. ${undone}${late}`;
     case 'expired':
       return `Nothing was received before the expiry.${watched}`;
     case 'cancelled':

@@ -16,7 +16,7 @@ import { useLiveResponse } from '../../../live.ts';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { PAYMENT_COLUMNS } from '../../payments/columns.tsx';
 import { InvoiceState } from '../state-badge.tsx';
-import { blindSpotOf, priceText, sentenceOf } from '../words.ts';
+import { blindSpotOf, overpaidBy, priceText, sentenceOf } from '../words.ts';
 import { CancelInvoice, CheckBalance } from './actions.tsx';
 
 const POLL_MS = 3_000;
@@ -50,6 +50,7 @@ type InvoiceProps = { invoice: InvoiceDetail; reload: () => Promise<void> };
 
 function Invoice({ invoice, reload }: InvoiceProps) {
   const { amount, received, receivedFinal, due, payments, paymentCount } = invoice;
+  const over = overpaidBy(invoice);
   return (
     <>
       <div class="payment-sentence">
@@ -66,12 +67,16 @@ function Invoice({ invoice, reload }: InvoiceProps) {
           of={invoice}
           note={`${priceText(receivedFinal, invoice)} cannot be undone`}
         />
-        <Sum
-          name="Missing"
-          amount={due}
-          of={invoice}
-          note={due === '0' ? 'the sum is complete' : 'until the sum is complete'}
-        />
+        {over === null ? (
+          <Sum
+            name="Missing"
+            amount={due}
+            of={invoice}
+            note={due === '0' ? 'the sum is complete' : 'until the sum is complete'}
+          />
+        ) : (
+          <Sum name="Overpaid by" amount={over} of={invoice} note="more than expected" />
+        )}
       </dl>
       <div class="payment-columns">
         <div class="stack">
