@@ -145,6 +145,21 @@ describe('an invoice', () => {
     expect(tab.errors).toEqual([]);
   });
 
+  test('is found by its reference, among the deliveries and by the overview', async () => {
+    await addInvoices();
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/deliveries?q=order+8412');
+    await page.getByRole('link', { name: 'Show the invoice' }).waitFor();
+    await savePicture(page, 'search finds an invoice');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.goto('/');
+    await page.getByLabel('Find', { exact: true }).fill('order 8412');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByRole('heading', { name: '25 USDC for order 8412' }).waitFor();
+    expect(tab.errors).toEqual([]);
+  });
+
   test('in the coin names what Paybell cannot see, and the balance that nothing explains', async () => {
     const { hidden } = await addInvoices();
     await using tab = await Tab.open(browser, stage);

@@ -2,21 +2,22 @@ import { paybell } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { countOf } from '../../components/values/count-text.ts';
 import { useObservable } from '../../observable.ts';
-import { DASHBOARD_PATHS, paymentPath } from '../../paths.ts';
+import { DASHBOARD_PATHS, invoicePath, paymentPath } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 import { missingPermissions } from '../../session.ts';
 import { useResponse } from '../../use-response.ts';
 import { waitText } from '../payments/words.ts';
 
 /**
- * Shown when a search finds no deliveries: links to the payment or the event with this ID, which may not have a
- * delivery yet.
+ * Shown when a search finds no deliveries: links to the payment, the invoice or the event with this ID, which may not
+ * have a delivery yet.
  */
 export function KnownOtherwise({ q }: { q: string }) {
   const mayRead = !useObservable(missingPermissions).has('payments:read');
   return (
     <>
       {mayRead ? <PaymentOf q={q} /> : null}
+      {mayRead ? <InvoiceOf q={q} /> : null}
       <EventOf q={q} />
     </>
   );
@@ -42,6 +43,27 @@ function PaymentOf({ q }: { q: string }) {
         to={one ? paymentPath(payment.paymentId) : urlFor(DASHBOARD_PATHS.payments, { q })}
       >
         {one ? 'Show the payment' : 'Show the payments'}
+      </Link>
+    </p>
+  );
+}
+
+function InvoiceOf({ q }: { q: string }) {
+  const { data, isStale } = useResponse(`invoices ${q}`, (signal) =>
+    paybell().invoices.list({ q, limit: 1 }, { signal }),
+  );
+  const [invoice] = data?.invoices ?? [];
+  if (isStale || data === null || invoice === undefined) return null;
+  const isOne = data.totalResults === 1;
+  return (
+    <p class="alert undelivered" role="status">
+      <Icon name="invoices" />
+      <span>{countOf(data.totalResults, 'invoice has', 'invoices have')} this reference or ID.</span>
+      <Link
+        class="button button-small button-primary"
+        to={isOne ? invoicePath(invoice.invoiceId) : urlFor(DASHBOARD_PATHS.invoices, { q })}
+      >
+        {isOne ? 'Show the invoice' : 'Show the invoices'}
       </Link>
     </p>
   );

@@ -3,11 +3,11 @@ import { readPaymentSearch } from '../../../domain/chain/payment-search.ts';
 import { paybell } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Form, TextField, textIn } from '../../components/inputs.tsx';
-import { DASHBOARD_PATHS, paymentPath } from '../../paths.ts';
+import { DASHBOARD_PATHS, invoicePath, paymentPath } from '../../paths.ts';
 import { navigate, urlFor } from '../../router.tsx';
 import { missingPermissions } from '../../session.ts';
 
-/** Finds a payment, a delivery or an event by any of its ids. */
+/** Finds a payment, an invoice, a delivery or an event by any of its ids. */
 export function Find() {
   const [busy, setBusy] = useState(false);
   const find = async (q: string) => {
@@ -25,7 +25,7 @@ export function Find() {
           type="search"
           maxLength={256}
           spellcheck={false}
-          placeholder="Transaction, address, amount, transfer, agreement, event, delivery, URL or host"
+          placeholder="Transaction, address, amount, transfer, agreement, invoice, event, delivery, URL or host"
         />
         <button type="submit" class="button button-primary" disabled={busy}>
           <Icon name="search" size={14} />
@@ -36,7 +36,7 @@ export function Find() {
   );
 }
 
-/** A payment has the most facts. Without one, the list of deliveries also names an event that has no delivery. */
+/** A payment has the most facts, then an invoice. Without one, the list of deliveries also names an event that has no delivery. */
 async function targetOf(q: string): Promise<string> {
   const search = readPaymentSearch(q);
   const { by } = search;
@@ -49,7 +49,19 @@ async function targetOf(q: string): Promise<string> {
   if (found?.totalResults === 1 && payment !== undefined) return paymentPath(payment.paymentId);
   if (by === 'transaction' && payment === undefined)
     return (await hasDeliveries(search.hash)) ? deliveries : inPayloads(q);
-  return by === 'subject' && payment === undefined ? deliveries : urlFor(DASHBOARD_PATHS.payments, { q });
+  const payments = urlFor(DASHBOARD_PATHS.payments, { q });
+  if (payment !== undefined) return payments;
+  return (await invoicesOf(q)) ?? (by === 'subject' ? deliveries : payments);
+}
+
+/** The invoice with this reference, address or id, or the list of several; null without one. */
+async function invoicesOf(q: string): Promise<string | null> {
+  const found = await paybell()
+    .invoices.list({ q, limit: 1 })
+    .catch(() => null);
+  const [invoice] = found?.invoices ?? [];
+  if (invoice === undefined) return null;
+  return found?.totalResults === 1 ? invoicePath(invoice.invoiceId) : urlFor(DASHBOARD_PATHS.invoices, { q });
 }
 
 async function hasDeliveries(transactionHash: string): Promise<boolean> {
