@@ -32,7 +32,7 @@ export function Reconciliation() {
   return (
     <>
       <ViewHead
-        title="Reconciliation"
+        title="Reconcile"
         description="Events accepted, sent and acknowledged on a day, to compare with your records."
       >
         <button type="button" class="button" disabled={loading} onClick={() => void reload()}>
