@@ -161,7 +161,7 @@ function Navigation({ current }: { current: ViewName }) {
         </Link>
       ))}
       <button type="button" class="nav-link nav-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        <Icon name={isOpen ? 'cross' : 'settings'} />
+        <Icon name={isOpen ? 'cross' : 'more'} />
         <span>{isOpen ? 'Less' : 'More'}</span>
       </button>
     </nav>

@@ -31,7 +31,7 @@ export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination
       </Tile>
       <SuccessTile total={total} ofPeriod={ofPeriod} />
       <Tile name="Delivery latency" value={timeText(p50)} unit="p50">
-        p95 <strong>{timeText(p95)}</strong> · p99 <strong>{timeText(p99)}</strong>
+        p95&nbsp;<strong>{timeText(p95)}</strong> · p99&nbsp;<strong>{timeText(p99)}</strong>
       </Tile>
       {counts === null ? null : (
         <StoredTiles
