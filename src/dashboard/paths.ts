@@ -9,6 +9,7 @@ export const DASHBOARD_PATHS = {
   events: '/events',
   deliveries: '/deliveries',
   reconciliation: '/reconciliation',
+  networks: '/networks',
   secrets: '/secrets',
   settings: '/settings',
 } as const;
@@ -28,14 +29,12 @@ export function invoicePath(invoiceId: string): string {
   return `${DASHBOARD_PATHS.invoices}/${encodeURIComponent(invoiceId)}`;
 }
 
-const NETWORKS = '/networks';
-
 /** The list of all entities, which operators see. Every other path leads there too until they have opened an entity. */
 export const ENTITIES_PATH = '/entities';
 
 /** The page of one network. */
 export function networkPath(networkId: number): string {
-  return `${NETWORKS}/${networkId}`;
+  return `${DASHBOARD_PATHS.networks}/${networkId}`;
 }
 
 /** Paths with an id, as the server routes them. */
@@ -43,7 +42,7 @@ export const DETAIL_PATHS = {
   endpoint: `${DASHBOARD_PATHS.endpoints}/{endpointId}`,
   payment: `${DASHBOARD_PATHS.payments}/{paymentId}`,
   invoice: `${DASHBOARD_PATHS.invoices}/{invoiceId}`,
-  network: `${NETWORKS}/{networkId}`,
+  network: `${DASHBOARD_PATHS.networks}/{networkId}`,
 } as const;
 
 export type ViewName = keyof typeof DASHBOARD_PATHS;

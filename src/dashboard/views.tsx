@@ -9,6 +9,7 @@ import { Events } from './views/events/index.tsx';
 import { Invoices } from './views/invoices/index.tsx';
 import { InvoiceView } from './views/invoices/invoice/index.tsx';
 import { NetworkView } from './views/network/index.tsx';
+import { NetworkList } from './views/network/list.tsx';
 import { Overview } from './views/overview/index.tsx';
 import { Payments } from './views/payments/index.tsx';
 import { PaymentView } from './views/payments/payment/index.tsx';
@@ -30,6 +31,7 @@ export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   events: { label: 'Events', icon: 'events', View: Events },
   deliveries: { label: 'Deliveries', icon: 'deliveries', View: Deliveries },
   reconciliation: { label: 'Reconcile', icon: 'double', View: Reconciliation },
+  networks: { label: 'Networks', icon: 'networks', View: NetworkList },
   secrets: { label: 'Secrets', icon: 'secrets', View: Secrets },
   settings: { label: 'Settings', icon: 'settings', View: Settings },
 };
@@ -49,7 +51,7 @@ const DETAILS: readonly Detail[] = [
   { path: pathOf(DETAIL_PATHS.invoice), name: 'invoices', content: (id) => <InvoiceView key={id} invoiceId={id} /> },
   {
     path: pathOf(DETAIL_PATHS.network),
-    name: 'overview',
+    name: 'networks',
     content: (id) => <NetworkView key={id} networkId={Number(id)} />,
   },
 ];

@@ -60,7 +60,10 @@ const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth
 test.each(Object.keys(LOOKS))('shows its nodes side by side, and its sources, %s', async (look) => {
   await using tab = await Tab.open(browser, stage, LOOKS[look]);
   const { page } = tab;
-  await tab.signIn('/');
+  await tab.signIn('/networks');
+  await shows(page.locator('.network-strip'), 2);
+  await savePicture(page, `networks ${look}`);
+  expect(await accessibilityViolations(page)).toEqual([]);
   await page.locator('.network-strip').getByRole('link', { name: 'Ethereum' }).click();
   await page.getByRole('heading', { name: 'Ethereum', level: 1 }).waitFor();
   const rows = page.locator('table.nodes tbody tr');

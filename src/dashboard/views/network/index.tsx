@@ -25,7 +25,7 @@ export function NetworkView({ networkId }: { networkId: number }) {
   const response = useLiveResponse('chains', (signal) => paybell().chains.list({ signal }), POLL_MS);
   return (
     <>
-      <BackLink to={DASHBOARD_PATHS.overview} text="Overview" />
+      <BackLink to={DASHBOARD_PATHS.networks} text="All networks" />
       <ViewHead
         title={networkName(networkId)}
         description={`Network ${networkId}: its nodes, and how far Paybell has read it.`}

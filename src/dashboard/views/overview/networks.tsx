@@ -15,14 +15,14 @@ import { Link } from '../../router.tsx';
 import { CHAIN_STATES, NODE_ERRORS, NODE_STATES } from './network-words.ts';
 import { useScrollToTarget } from './use-scroll-to-target.ts';
 
-type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
+type NetworksProps = { list: ChainList | null; problem: ApiProblem | null; title?: string };
 
 /** A strip for each network that the server follows. Shows nothing if the server follows no network. */
-export function Networks({ list, problem }: NetworksProps) {
+export function Networks({ list, problem, title = 'Networks' }: NetworksProps) {
   const chains = list?.chains ?? [];
   if (chains.length === 0 && problem === null) return null;
   return (
-    <Section title="Networks" class="networks">
+    <Section title={title} class="networks">
       <PartProblem problem={problem} what="The networks that the server follows" />
       {chains.length === 0 ? null : (
         <ul class="card network-strips">
