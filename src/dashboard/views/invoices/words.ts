@@ -35,11 +35,13 @@ export function overpaidBy({ state, received, amount, decimals }: Invoice): stri
 
 /** One sentence: the sum, whether it can still be undone, and how long the address is watched. */
 export function sentenceOf(invoice: Invoice): string {
-  const { state, received, due, isFinal, isLate, untilBlock } = invoice;
+  const { state, received, receivedFinal, due, isFinal, isLate, untilBlock } = invoice;
   const got = priceText(received, invoice);
   const missing = priceText(due, invoice);
   const late = isLate ? ' It came after the expiry.' : '';
-  const undone = isFinal ? 'It cannot be undone.' : 'A reorg can still undo it.';
+  // Final payments can be enough although later ones are not final.
+  const final = receivedFinal === received ? 'It' : 'The expected amount';
+  const undone = isFinal ? `${final} cannot be undone.` : 'A reorg can still undo it.';
   const watched = untilBlock === null ? ' A late payment still counts.' : ' Later payments do not count.';
   switch (state) {
     case 'open':
