@@ -22,7 +22,7 @@ describe('two servers on one SQLite file', () => {
     expect(stderr).toContain(
       `error: another server uses the store ${folder}/data/paybell.db: process ${first.child.pid} on ${hostname()}, since 20`,
     );
-    expect(stderr).toContain('set DATABASE_URL to another file');
+    expect(stderr).toContain('DATABASE_URL=sqlite:./data/other.db PORT=8081');
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
   });
 
