@@ -127,7 +127,7 @@ test('of a server that follows no network nothing is shown, and it is asked once
   await page.getByRole('link', { name: 'Last 24 hours' }).click();
   await until('another range was asked for', () => asked.filter((path) => path === 'stats').length >= 4);
   expect(asked.filter((path) => path === 'chains')).toHaveLength(1);
-  expect(await page.getByText('Networks').count()).toBe(0);
+  expect(await page.getByRole('main').getByText('Networks').count()).toBe(0);
   expect(tab.errors).toEqual([]);
 });
 
