@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { embedDashboard } from '../src/api/dashboard/embedding.ts';
 
-/** The service and its commands as files for Bun, with the dashboard in them and the files that it serves beside them. */
+/** The service and its commands as files for Bun, which contain the dashboard, and the files that it serves. */
 
 const SOURCE = resolve(import.meta.dir, '../src');
 const THREAD = join(SOURCE, 'store/database/sqlite/thread-program.ts');

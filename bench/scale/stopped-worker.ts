@@ -49,9 +49,7 @@ const LISTS = ['/webhooks/classic', '/events', '/deliveries'];
 
 const isComplete = values.hang || ![values.stop, values.start].includes('');
 if (CITUS_URL === null || values.port === '' || !isComplete) {
-  console.error(
-    'TEST_CITUS_URL names the coordinator; --port, and --hang or --stop and --start, are those of the worker',
-  );
+  console.error('TEST_CITUS_URL names the coordinator; --port, and --hang or --stop and --start, name the worker');
   process.exit(2);
 }
 

@@ -13,7 +13,7 @@ const WIDTHS_PX = Array.from({ length: 51 }, (_, step) => 320 + 20 * step);
 const LEAST_PX = 120;
 /** Of a time in the table of a chart. */
 const LEAST_IN_CHART_PX = 60;
-/** Of any column, in the windows of ordinary laptops. */
+/** The least width of a column in the windows of ordinary laptops. */
 const LEAST_OF_ANY_PX = 48;
 const WINDOWS_PX = [1_024, 1_280];
 const ETHEREUM = 1;

@@ -5,7 +5,7 @@ import { FINAL_DEPTH, PracticeChain, SAFE_DEPTH } from './practice-chain.ts';
 
 /** The practice network as a node: it answers the calls of Paybell in the same process, without a connection. */
 
-/** Limits of a request, like those of providers. */
+/** Limits of a request, as providers have them. */
 const MAX_BLOCKS = 10_000;
 const MAX_LOGS = 10_000;
 

@@ -4,7 +4,7 @@ import type { Database } from '../../store/database/database.ts';
 import { readInstances } from '../../store/instances.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 
-/** Which instances run, and the share of each in DESTINATION_CONCURRENCY. */
+/** The running instances, with the share of each in DESTINATION_CONCURRENCY. */
 export async function checkInstances(db: Database, { DESTINATION_CONCURRENCY: cap }: Config): Promise<Finding> {
   const running = await readInstances(db);
   if (running.length === 0) return ok('instances', 'none is running');

@@ -2,7 +2,7 @@ import { compareDecimals, type Decimal, decimalKey, isPlainDecimal, parseDecimal
 import { readPayloadFields } from './payload-fields.ts';
 
 /**
- * Which events a webhook wants, by the fields at the top of their payloads: one of several values, or a range of
+ * The events that a webhook wants, by the fields at the top of their payloads: one of several values, or a range of
  * decimals. An event matches if every named field matches. A missing field matches nothing.
  */
 export type PayloadFilter = Record<string, FilterValue[] | DecimalRange>;

@@ -24,7 +24,7 @@ const MAX_SESSIONS = 5;
 /** Finds a session by its entity and id, so that an id of another entity finds nothing. */
 export type SessionKey = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
-/** Which events a session wants; null for all. */
+/** The events that a session wants; null for all. */
 export type Wanted = {
   readonly events: readonly string[] | null;
   readonly networkIds: readonly number[] | null;

@@ -394,7 +394,7 @@ onSuiteEngine('deliveries', (store) => {
       await send();
       const delivery = await only();
       const response = await post(`${DELIVERIES}/${delivery.deliveryId}/redeliver`);
-      // It is due from the redelivery on, which may be in a later second than the event.
+      // The delivery is due from the redelivery on, which may be in a later second than the event.
       const waitsFor = { ...delivery.waitsFor, dateSince: expect.any(Number) };
       expect([response.status, await response.json()]).toEqual([202, { ...delivery, waitsFor }]);
       expect(wakes).toBe(1);

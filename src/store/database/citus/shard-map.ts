@@ -1,7 +1,7 @@
 import type { Reads, SqlInteger, SqlValue } from '../database.ts';
 
 /**
- * Which worker of Citus has the rows of an entity. All tables by entity are colocated, so one table tells it for all of them.
+ * Finds the worker of Citus that has the rows of an entity. All tables by entity are colocated, so the shards of one table are enough.
  */
 
 /** The host and the port of a worker. */

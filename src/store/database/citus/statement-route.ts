@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../bounded-map.ts';
 import { DISTRIBUTIONS } from '../distribution.ts';
 
-/** Which workers of Citus a statement needs, as its text says. The coordinator has a copy of each reference table. */
+/** The workers of Citus that a statement needs, by its text. The coordinator has a copy of each reference table. */
 export type Route =
   | 'no worker'
   | 'every worker'

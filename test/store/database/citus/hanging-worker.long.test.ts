@@ -77,7 +77,7 @@ describe.skipIf(!CITUS.isMet || !LINUX.isMet)(`a worker that hangs ${needs(CITUS
     worker.host = silent;
     const resume = await suspendServer(worker.href);
     try {
-      // As many as there are connections for transactions.
+      // One for each connection for transactions.
       const failing = Array.from({ length: 8 }, () => rejection(accept(db, newEvent(on))));
       for (const error of await Promise.all(failing)) expect(String(error)).toContain('does not respond');
       await accept(db, newEvent(elsewhere));
