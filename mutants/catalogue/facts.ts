@@ -143,6 +143,14 @@ export const facts: readonly Mutant[] = [
     caughtBy: { file: 'store/chain/commit', test: 'removes old facts with their history' },
   },
   {
+    name: 'pass-never-ends',
+    what: 'looks for lost payments in all blocks above a reorg, even if the network grows faster',
+    file: 'chain/evm/follow/witnesses/lost.ts',
+    find: 'return blocks > BLOCKS_A_POLL && facts < blocks;',
+    replace: 'return false;',
+    caughtBy: { file: 'chain/follow/reorganisation', test: 'although the network makes more blocks than a poll reads' },
+  },
+  {
     name: 'retention-ends-the-count',
     what: 'removes an event for which a webhook still counts confirmations',
     file: 'store/events/retraction/retractable.ts',
